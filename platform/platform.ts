@@ -1,8 +1,6 @@
 // The composition root: puts the rooms of the platform together.
 import type { Server } from 'node:http'
-import { versionOf } from '@svc/schemas'
 import type { Logger } from 'pino'
-import { createAuthentication } from './access/authentication.js'
 import { seedWorkspace } from './access/commands/seed-workspace.js'
 import { makeLink } from './access/commands/send-link.js'
 import type { Credentials } from './access/credentials.js'
@@ -16,17 +14,13 @@ import { typedCommand } from './admin/typed-command.js'
 import { createRulebook } from './agents/rulebook.js'
 import { createWaitingEngines, type WaitingEngines } from './agents/waiting-engines.js'
 import { type Config, isLoopback } from './config.js'
-import { pages, showProblem } from './dashboard/pages.js'
 import { type Database, openDatabase, withUnscopedTransaction } from './db/db.js'
-import { migrate } from './db/migrations/index.js'
 import { createNotices } from './db/notices.js'
-import { assertRights } from './db/rights.js'
 import { connectLibrary } from './git/commands/connect-library.js'
-import { type GitRoom, openGit } from './git/room.js'
-import { healthRouter, type Meters, openMeters } from './health.js'
-import { createApp } from './http/app.js'
-import { docsRouter } from './http/docs.js'
+import { openGit } from './git/room.js'
+import { openMeters } from './health.js'
 import type { Meter } from './http/meter.js'
+import { type ActionRoom, openActions, type RoomParts } from './incidents/actions/room.js'
 import { createHistories } from './ingest/histories.js'
 import { createPartitions } from './ingest/partitions.js'
 import { sweepJob } from './ingest/sweep-job.js'
@@ -34,20 +28,19 @@ import { createIngest, type Ingest } from './ingest/write-queue.js'
 import type { Send } from './jobs/job.js'
 import { openJobs, ordinaryTimes } from './jobs/jobs.js'
 import { addressOf, closeServer, createListener } from './listener.js'
-import { type Log, openLog } from './log/parts.js'
+import { openLog } from './log/parts.js'
 import { createLogger } from './logger.js'
 import { createMailer, type Mailer } from './mail/mail.js'
 import { openOutside } from './outside.js'
-import { openReports, type ReportRoom } from './reports/room.js'
-import { noRoom, type OpenRoom, type Room } from './room.js'
-import { routes } from './routes.js'
+import { prepareDatabase } from './prepare-database.js'
+import { openReports } from './reports/room.js'
+import { requestHandler } from './request-handler.js'
+import { noRoom, type OpenRoom } from './room.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
-import { encryptionKeys, keyMissing } from './secrets/encryption-key.js'
-import { checkEncryptionKey } from './secrets/key-check.js'
-import { isKeyFromFile, keyFileOf, keyFilePath, otherFile, otherTokens } from './secrets/key-file.js'
+import { encryptionKeys } from './secrets/encryption-key.js'
+import { keyFileOf } from './secrets/key-file.js'
 import { createSealer, type Sealer } from './secrets/seal.js'
 import { secretHash } from './secrets/secret-hash.js'
-import { sealingKeysUnscoped } from './secrets/store.js'
 
 export interface RunningPlatform {
   /** Handles requests; not listening yet. */
@@ -87,7 +80,6 @@ export async function createPlatform(
     await prepareDatabase({ db, config, sealer, warn })
     const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock(), connectLibrary)
     const meters = openMeters(db, clock())
-    const ingest = openIngest({ db, clock, sealer, meter: meters.meter, logger })
     const command = typedCommand(config.inherited.PATH ?? '')
     const keyFile = keyFileOf(config, keys, command)
     const assertKeyKept = () => keyFile?.assertKept()
@@ -100,7 +92,7 @@ export async function createPlatform(
     const mailer = mailerOf(config, print, warn)
     const actions = actionRoom({ db, clock, config, sealer, assertKeyKept, mailer, outgoing })
     const sweep = sweepJob({ db, clock, logger, config })
-    const all = [log.jobs, git.jobs, reports.jobs, sweep, actions.jobs, above.jobsWith(git.parts)].flat()
+    const all = [log.jobs, git.jobs, reports.jobs, actions.jobs, sweep, above.jobsWith(git.parts)].flat()
     const times = { ...ordinaryTimes, unseen: config.takeover_seconds * 1000 }
     const jobs = await openJobs({ db, clock, logger, jobs: all }, times)
     const ingest = openIngest({ db, clock, sealer, meter: meters.meter, logger, send: jobs.send })
@@ -108,25 +100,17 @@ export async function createPlatform(
     const listener = createListener()
     const url = () => config.public_url ?? addressOf(listener)
     const startWorkspace = git.startWorkspaceWith(jobs.send)
-    const access = accessParts({ db, clock, logger, config, keys, url, print, startWorkspace })
+    const access = accessParts({ db, clock, logger, config, keys, url, mailer, startWorkspace })
     const waiting_engines = openWaitingEngines(access, config)
     const operator = { operator_org, operator_token: credentials.operator_token }
-    listener.on('request', requestHandler({ config, access, operator, meters, ingest, log, jobs, git, reports, above }))
+    const served = { waiting_engines, meters, ingest, log, jobs, git, reports, actions, above }
+    listener.on('request', requestHandler({ config, access, operator, ...served }))
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url, keyFile }) : null
     const server = { close: () => closeServer(listener, meters.stopping, config.drain_seconds) }
     // Ingestion before the jobs that it sends.
     const inOrder = [waiting_engines, server, admin, ingest, jobs, above, git, log, outgoing, access.notices, db]
     const close = async () => {
-      await closeServer(listener, meters.stopping, config.drain_seconds)
-      await admin?.close()
-      await jobs.close()
-      await above.close()
-      await git.close()
-      await ingest.close()
-      await log.close()
-      await outside.outgoing.close()
-      await access.notices.close()
-      await db.close()
+      for (const part of inOrder) await part?.close()
     }
     return {
       listener,
@@ -173,27 +157,6 @@ function actionRoom({
   return openActions({ ...parts, public_url: config.public_url, sends_mail: config.smtp_url !== null })
 }
 
-interface Preparing {
-  readonly db: Database
-  readonly config: Config
-  readonly sealer: Sealer
-  readonly warn: (message: string) => void
-}
-
-/** Rejects with CONFLICT or ENCRYPTION_KEY_INVALID when rights or keys are missing. */
-async function prepareDatabase({ db, config, sealer, warn }: Preparing): Promise<void> {
-  await assertRights(db)
-  await migrate(db)
-  // The key file of an embedded database can be replaced until a secret is encrypted with it.
-  if (db.kind === 'postgresql') await withUnscopedTransaction(db, (tx) => checkEncryptionKey(tx, sealer))
-  const used = await withUnscopedTransaction(db, sealingKeysUnscoped)
-  const missing = used.filter(({ id }) => !sealer.key_ids.includes(id))
-  const ids = [...new Set(missing.map(({ id }) => id))]
-  if (missing.length > 0 && !isKeyFromFile(config)) throw keyMissing(ids)
-  if (missing.some(({ is_replaceable }) => !is_replaceable)) throw otherFile(keyFilePath(config), ids)
-  if (missing.length > 0) warn(otherTokens(keyFilePath(config)))
-}
-
 interface Ingesting {
   readonly db: Database
   readonly clock: () => number
@@ -220,72 +183,6 @@ function openWaitingEngines({ db, clock, notices }: AccessParts, { policy_ttl_se
   const waiting = createWaitingEngines({ db, clock, policy_ttl_seconds })
   notices.subscribe((notice) => waiting.recheck(notice?.key_id ?? null))
   return waiting
-}
-
-interface Handling {
-  readonly config: Config
-  readonly access: AccessParts
-  readonly waiting_engines: WaitingEngines
-  readonly operator: { readonly operator_org: string; readonly operator_token: string }
-  readonly meters: Meters
-  readonly ingest: Ingest
-  readonly log: Log
-  readonly jobs: Jobs
-  readonly git: GitRoom
-  readonly reports: ReportRoom
-  readonly actions: ActionRoom
-  readonly above: Room
-}
-
-/** Answers requests: probes and the API description, pages, then the routes. */
-function requestHandler({ config, access, operator, meters, ingest, log, jobs, git, reports, above }: Handling) {
-  const { clock, logger, limits } = access
-  const { public_url, trusted_proxies } = config
-  const version = versionOf('API')
-  const { authenticate, identify } = createAuthentication(access, operator)
-  const { meter } = meters
-  const health = healthRouter({
-    ...access,
-    ...meters,
-    counted: [meters.process_meter, meter, ingest],
-    sources: [jobs.metrics, log.metrics],
-    version,
-    rejected: log.rejected,
-    jobs,
-    identify,
-  })
-  const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null }
-  const git_parts = git.partsWith(jobs.send)
-  const served = [...routes, ...above.routesWith(jobs.send)]
-  const parts = {
-    ...access,
-    ingest,
-    evaluated: meter.evaluated,
-    log: log.identity,
-    bundles: log.bundles,
-    retention: log.retention,
-    ...git_parts,
-    ...reports.partsWith(jobs.send),
-    ...actions.partsWith(jobs.send),
-    jobs,
-    waiting_engines,
-    announceChange: waiting_engines.announceChange,
-    policy_ttl_seconds: config.policy_ttl_seconds,
-    task_timeout_seconds: config.task_timeout_seconds,
-  }
-  return createApp({
-    clock,
-    logger,
-    meter,
-    trusted_proxies,
-    public_url,
-    limits,
-    authenticate,
-    pages: [health, docsRouter(served, version), ...pages(pageParts)],
-    routes: served,
-    parts,
-    showProblem,
-  })
 }
 
 /** The access that the first start prints, while it is valid. */

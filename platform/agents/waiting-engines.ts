@@ -2,6 +2,7 @@
 import { type Database, withUnscopedTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { PlatformError } from '../errors.js'
+import { gauge, type Metric } from '../http/exposition.js'
 import { batchedPolicies, type LoadBatched } from './batched-policies.js'
 import { changedAgents } from './commands/changed-agents.js'
 import {
@@ -41,6 +42,7 @@ export interface WaitingEngines {
   /** Lets engines of a key, or with null all, look whether their credential is still valid. */
   readonly recheck: (key_id: string | null) => void
   readonly isClosed: () => boolean
+  readonly metrics: () => readonly Metric[]
   /** Ends all waits, and lets no engine wait any more. */
   readonly close: () => void
 }
@@ -119,6 +121,9 @@ export function createWaitingEngines(parts: PolicyParts, limits: WaitingLimits =
       for (const { waiting, end } of everyPlace())
         if (key_id === null || waiting.key_id === key_id) end({ kind: 'check' })
     },
+    metrics: () => [
+      gauge('svc_waiting_engines', 'Local engines that wait for a change at this process.', places.total()),
+    ],
     isClosed: () => is_closed,
     close: () => {
       is_closed = true

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import { type Resources, withUnscopedTransaction } from '../db/db.js'
 import { scopeOf } from '../db/scope.js'
-import { defineJob, type Job } from '../jobs/job.js'
+import { defineJob, type Job, type Send } from '../jobs/job.js'
 import { noteUnfinishedTasks } from './commands/note-unfinished.js'
 import { organizationsDueUnscoped } from './store/unfinished-tasks.js'
 
@@ -21,12 +21,12 @@ export function sweepJob(parts: SweepParts): Job {
     name: 'note-unfinished-tasks',
     schedule: '* * * * *',
     timeout_seconds: 600,
-    run: (_data, signal) => sweep(parts, signal),
+    run: (_data, signal, send) => sweep(parts, signal, send),
   })
 }
 
 /** One batch of each organization in turn, so that none waits for a long list of another. */
-async function sweep(parts: SweepParts, signal: AbortSignal): Promise<void> {
+async function sweep(parts: SweepParts, signal: AbortSignal, send: Send): Promise<void> {
   const { db, clock, logger, config } = parts
   const { task_timeout_seconds } = config
   const overdue = isoTime(clock() - task_timeout_seconds * 1000)
@@ -38,11 +38,13 @@ async function sweep(parts: SweepParts, signal: AbortSignal): Promise<void> {
       if (signal.aborted) return
       const scope = scopeOf(org_id, { kind: 'system', id: 'task-timeout' })
       // An error of one organization must not stop the others.
-      const noted = await noteUnfinishedTasks(parts, scope, task_timeout_seconds, batchSize).catch((error: unknown) => {
-        logger.error({ err: error, org_id }, 'unfinished tasks could not be noted')
-        failed.add(org_id)
-        return 0
-      })
+      const noted = await noteUnfinishedTasks({ db, clock, send }, scope, task_timeout_seconds, batchSize).catch(
+        (error: unknown) => {
+          logger.error({ err: error, org_id }, 'unfinished tasks could not be noted')
+          failed.add(org_id)
+          return 0
+        },
+      )
       if (noted === batchSize) remaining.push(org_id)
     }
     due = remaining

@@ -5,6 +5,7 @@ import { createLimit } from '../../http/limits.js'
 import type { Job, Send } from '../../jobs/job.js'
 import { actionJobs, startActions } from './jobs.js'
 import type { ActionParts } from './parts.js'
+import { deliveryStatesUnscoped } from './store/due.js'
 
 export interface ActionRoom {
   readonly jobs: readonly Job[]
@@ -12,6 +13,7 @@ export interface ActionRoom {
   readonly partsWith: (send: Send) => ActionParts
   /** Sends the jobs of the start. Rejects with UNAVAILABLE. */
   readonly start: (send: Send) => Promise<void>
+  readonly metrics: MetricSource
 }
 
 export type RoomParts = Omit<ActionParts, 'send' | 'random' | 'tests'>
@@ -25,5 +27,16 @@ export function openActions(given: RoomParts): ActionRoom {
     jobs: actionJobs(parts),
     partsWith: (send) => ({ ...parts, send }),
     start: (send) => startActions(parts, send),
+    metrics: async () => {
+      const { pending, dead } = await withUnscopedTransaction(given.db, deliveryStatesUnscoped)
+      return [
+        gauge(
+          'svc_deliveries_pending',
+          'Deliveries of actions that wait or are tried again, of all processes.',
+          pending,
+        ),
+        gauge('svc_deliveries_dead', 'Deliveries that were given up in the last 30 days.', dead),
+      ]
+    },
   }
 }

@@ -2,6 +2,8 @@
 import { isoTime } from '@svc/schemas'
 import { type Resources, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import type { Occurrence } from '../../incidents/actions/matching.js'
+import { queueDeliveries, type Triggering } from '../../incidents/actions/triggers.js'
 import { recordEvents } from '../../ledger/events.js'
 import { lockLog } from '../../ledger/log.js'
 import { withZone } from '../../ledger/stored-step.js'
@@ -15,7 +17,7 @@ const minLatenessMs = 86_400_000
  * against late steps and other processes: neither notes a task twice, and a crash leaves all of the batch to the next run.
  */
 export function noteUnfinishedTasks(
-  { db, clock }: Resources,
+  { db, clock, send }: Resources & Triggering,
   scope: Scope,
   timeout_seconds: number,
   limit: number,
@@ -25,9 +27,9 @@ export function noteUnfinishedTasks(
     await lockLog(scope, tx)
     const now = clock()
     const noted = await noteUnfinished(scope, tx, isoTime(now), isoTime(now - timeoutMs), limit)
-    // The tasks that were just noted, in the transaction that notes them: what follows from them is written here.
     const alarming = noted.filter((task) => !isRecordedRun(task, timeoutMs))
     await recordEvents(scope, tx, now, alarming.map(unfinishedEvent))
+    await queueDeliveries({ send }, scope, tx, now, alarming.map(unfinishedOccurrence))
     return noted.length
   })
 }
@@ -38,7 +40,22 @@ function isRecordedRun({ last_occurred_at, last_received_at }: UnfinishedTask, t
   return Date.parse(last_received_at) - Date.parse(last_occurred_at) > Math.max(timeoutMs, minLatenessMs)
 }
 
-function unfinishedEvent({ task_id, agent_id, last_ts, steps }: UnfinishedTask) {
-  const data = { agent_id, last_ts: withZone(last_ts), steps }
-  return { kind: 'task.unfinished', subject_kind: 'task', subject_id: task_id, data }
+const shown = ({ agent_id, last_ts, steps }: UnfinishedTask) => ({ agent_id, last_ts: withZone(last_ts), steps })
+
+function unfinishedEvent(task: UnfinishedTask) {
+  return { kind: 'task.unfinished', subject_kind: 'task', subject_id: task.task_id, data: shown(task) }
+}
+
+/** A task that goes on and stops again is another occurrence. */
+function unfinishedOccurrence(task: UnfinishedTask): Occurrence {
+  const { task_id, agent_id, last_log_index } = task
+  const data = { task: { task_id, ...shown(task) } }
+  return {
+    on: 'task.unfinished',
+    subject_kind: 'task',
+    subject_id: task_id,
+    agent_id,
+    data,
+    once: `${task_id} ${last_log_index}`,
+  }
 }

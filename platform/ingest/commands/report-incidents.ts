@@ -7,6 +7,7 @@ import type { Scope } from '../../db/scope.js'
 import { invalid, PlatformError } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { isValid } from '../../http/validate.js'
+import type { Triggering } from '../../incidents/actions/triggers.js'
 import { type CountedReport, countReports } from '../../incidents/commands/count-reports.js'
 import type { FoundViolation } from '../../incidents/commands/raise-incidents.js'
 import { lockLog, readHeads } from '../../ledger/log.js'
@@ -21,7 +22,7 @@ export type ReportOutcome = Omit<IncidentReportResult, 'problem'> | PlatformErro
 
 /** The outcome of each report, in order; reports with errors leave the others as they are. */
 export async function reportIncidents(
-  { db, clock }: Resources,
+  { db, clock, send }: Resources & Triggering,
   scope: Scope,
   key: KeyIdentity,
   reports: readonly Report[],
@@ -32,7 +33,7 @@ export async function reportIncidents(
     const violations = reports.map((report) => (report instanceof PlatformError ? report : violationOf(known, report)))
     const counted = violations.filter(isCounted)
     const now = Math.max(clock(), last_received_at ?? 0)
-    const answers = (await countReports(scope, tx, now, counted)).values()
+    const answers = (await countReports({ send }, scope, tx, now, counted)).values()
     return violations.map((violation) => {
       if (violation instanceof PlatformError) return violation
       return isCounted(violation) ? accepted(answers.next().value) : { status: 200, outcome: 'waived' as const }

@@ -5,6 +5,7 @@ import { keyOf } from '../../http/principal.js'
 import { problemOf } from '../../http/problem.js'
 import { byKey, route } from '../../http/route.js'
 import { decode, readJson } from '../../http/validate.js'
+import type { Triggering } from '../../incidents/actions/triggers.js'
 import { type Report, type ReportOutcome, reportIncidents } from '../commands/report-incidents.js'
 import { reportIn } from '../incident-report.js'
 
@@ -21,7 +22,7 @@ export const incidentReportRoutes = [
     body: 'incident-report',
     lines: true,
     responses: { 200: 'incident-report-answer', 201: 'incident-report-answer' },
-    handle: async ({ raw, scope, principal, request_id }, parts: Resources) => {
+    handle: async ({ raw, scope, principal, request_id }, parts: Resources & Triggering) => {
       const sent = readJson(Buffer.from(wellFormed(decode(raw))))
       const key = keyOf(principal)
       if (Array.isArray(sent)) {

@@ -14,6 +14,7 @@ export interface UnfinishedTask {
   /** When its last step occurred; null once that entry is pruned. */
   readonly last_occurred_at: string | null
   readonly last_received_at: string
+  readonly last_log_index: number
 }
 
 const due = 'not t.has_end and not t.has_error and t.unfinished_at is null'
@@ -47,7 +48,7 @@ export function noteUnfinished(
        returning t.*
      )
      select n.task_id, n.agent_id, n.last_ts, n.seq as steps, ${utc('e.occurred_at', 'last_occurred_at')},
-       ${utc('n.last_received_at')}
+       ${utc('n.last_received_at')}, n.last_log_index
      from noted n left join log_entries e
        on e.org_id = n.org_id and e.log_index = n.last_log_index and e.received_at = n.last_received_at
      order by n.last_log_index`,

@@ -16,6 +16,7 @@ import { overriddenBy } from '../overrides.js'
 import { findPolicy, insertPolicies } from '../store/policies.js'
 import { beginPolicyVersion, endPolicyVersion } from '../store/policy-versions.js'
 import { agentNamed, isReplaced, updatePolicy } from '../store/write-policy.js'
+import { assertNotOfStop } from './managed-by-stop.js'
 
 /** The changes of a policy, and the states from which each is possible. */
 export const policyMoves = {
@@ -161,6 +162,7 @@ async function locked(
   const { size: log_index } = await lockLog(scope, tx)
   const known = await findPolicy(scope, tx, id)
   if (known === null) throw policyNotFound()
+  await assertNotOfStop(scope, tx, id)
   const state = await stateOf(scope, tx, known)
   const { from } = policyMoves[move]
   if (!from.some((possible) => possible === state)) throw invalidMove(move, state, from)
