@@ -47,6 +47,7 @@ export const routes = [
   ...taskRoutes,
   ...effectivePolicyRoutes,
   ...policyRoutes,
+  ...writtenPolicyRoutes,
   ...stopRoutes,
   ...validationRoutes,
   ...dryRunRoutes,

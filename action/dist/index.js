@@ -22267,6 +22267,7 @@ function oneForEach(errors) {
 		const key = subjectOf(error).join("\0");
 		const known = chosen.get(key);
 		if (known === void 0 || rankOf$1(error) < rankOf$1(known)) chosen.set(key, error);
+		else if (known.keyword === "type" && error.keyword === "type") chosen.set(key, withBothTypes(known, error));
 	}
 	return [...chosen.values()];
 }
@@ -22279,8 +22280,16 @@ function withoutRenamed(errors) {
 	const isRenamed = ({ instancePath, params }) => suggested.includes(`${instancePath}/${params.missingProperty}`);
 	return errors.filter((error) => error.keyword !== "required" || !isRenamed(error));
 }
-function rankOf$1({ keyword }) {
-	return keyword === "enum" || keyword === "const" ? 0 : keyword === "type" ? 1 : 2;
+function rankOf$1({ keyword, parentSchema, data }) {
+	if (Array.isArray(data) && parentSchema?.type === "array" && keyword !== "type") return 0;
+	return keyword === "enum" || keyword === "const" ? 1 : keyword === "type" ? 2 : 3;
+}
+function withBothTypes(known, other) {
+	const types = [known, other].flatMap(({ params }) => [params.type].flat());
+	return {
+		...known,
+		params: { type: [...new Set(types)] }
+	};
 }
 function explain$2(error, dialect) {
 	const subject = subjectOf(error);

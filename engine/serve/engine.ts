@@ -235,8 +235,7 @@ function concludeTask(state: EngineState, task: Task): void {
   if (task.ended) return
   const { task_id } = task
   const step: Behavior = { ...agentOf(task), step_type: 'task.end', task_id }
-  const { policies } = state.evaluator.step(task, step, 'end', true)
-  const incidents = incidentLines(step, policies, state.clock())
+  const incidents = incidentLines(step, state.evaluator.step(task, step, 'end', true), state.clock())
   for (const line of incidents) state.sink.write(line)
   state.meter.recorded(incidents.length, 0)
 }

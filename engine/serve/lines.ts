@@ -98,6 +98,7 @@ export function incidentLines(
         agent_id: step.agent_id ?? null,
         task_id: step.task_id ?? null,
         step: step.step ?? null,
+        evaluation_id,
         violation,
         reason: defied && blocks(violation) ? ('executed_although_blocked' as const) : ('violated' as const),
       }))

@@ -141,10 +141,8 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
     const principal = isLate ? await known(request) : (response.locals.principal as Principal)
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
     const isSentAsForm = route.oauth === true && isForm(request.headers['content-type'])
-    const parse = isSentAsForm ? readForm : readJson
-    const isEmpty = route.may_be_empty === true && raw.length === 0
-    const parsed = () => (isEmpty ? {} : parse(raw))
-    const body = route.body === undefined || route.lines ? null : validated(route.body, parsed())
+    const parse = isSentAsForm ? readForm : route.deep ? readPolicyJson : readJson
+    const body = bodyOf(route, () => (route.may_be_empty === true && raw.length === 0 ? {} : parse(raw)))
     const call = {
       principal,
       scope: principal.scope,
@@ -162,6 +160,11 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
     else if (reply.stream !== undefined) await sendStream(response, reply, reply.stream)
     else send(response, reply)
   })
+}
+
+function bodyOf({ body, lines, checks_body }: Endpoint, read: () => unknown): unknown {
+  if (body === undefined || lines) return null
+  return checks_body ? read() : validated(body, read())
 }
 
 /** A signal that aborts when the caller disconnects; made on demand, because few handlers wait. */

@@ -59,7 +59,7 @@ export function setFields(
       if (isLevelChanged) await materialiseAgain(parts, scope, tx, moment, values)
       await noteAgent(scope, tx, now, 'agent.updated', values)
     }
-    await evaluateRegistration(scope, tx, now, values)
+    await evaluateRegistration(parts, scope, tx, now, values)
   })
 }
 

@@ -25,6 +25,10 @@ import * as repositories from './0021-repositories.js'
 import * as approvedVersions from './0022-approved-versions.js'
 import * as githubApp from './0023-github-app.js'
 import * as reports from './0024-reports.js'
+import * as policiesByHand from './0025-policies-by-hand.js'
+import * as incidents from './0026-incidents.js'
+import * as actions from './0027-actions.js'
+import * as stops from './0028-stops.js'
 import * as unfinishedTasks from './0029-unfinished-tasks.js'
 import * as load from './0030-load.js'
 
@@ -51,6 +55,10 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0022-approved-versions', migration: approvedVersions },
   { name: '0023-github-app', migration: githubApp },
   { name: '0024-reports', migration: reports },
+  { name: '0025-policies-by-hand', migration: policiesByHand },
+  { name: '0026-incidents', migration: incidents },
+  { name: '0027-actions', migration: actions },
+  { name: '0028-stops', migration: stops },
   { name: '0029-unfinished-tasks', migration: unfinishedTasks },
   { name: '0030-load', migration: load },
 ]

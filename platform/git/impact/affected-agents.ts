@@ -5,7 +5,7 @@ import { type AgentRow, agentFacts, findAgents } from '../../agents/store/agents
 import type { Scope } from '../../db/scope.js'
 import { keptSwitches } from '../../policies/overrides.js'
 import { readText } from '../../policies/store/manifest-texts.js'
-import { policiesBesideStops } from '../../policies/store/policies.js'
+import { overriddenOf, policiesBesideStops } from '../../policies/store/policies.js'
 import { createPolicyTable, type PolicyTable, withoutLine } from '../recorded/policies-in-effect.js'
 import type { Reading } from '../recorded/reading.js'
 import type { ImpactRequest, ManifestChange, PinnedAgent } from './impact-report.js'

@@ -1,8 +1,10 @@
 // Incidents that local engines report are occurrences like those that the platform finds: each is counted once, whichever
 // of the two arrives first.
+
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
+import type { Triggering } from '../actions/triggers.js'
 import {
   findOccurrences,
   type NewOccurrence,
@@ -22,6 +24,7 @@ export interface CountedReport {
  * the same policy, task and step, are one occurrence and get one answer. The log must be locked.
  */
 export async function countReports(
+  triggering: Triggering,
   scope: Scope,
   tx: Transaction,
   now: number,
@@ -39,7 +42,7 @@ export async function countReports(
     return earlier ?? report
   })
   await updateOccurrences(scope, tx, [...joined])
-  const counted = await countViolations(scope, tx, now, fresh, 'reported')
+  const counted = await countViolations(triggering, scope, tx, now, fresh, 'reported')
   await recordEvents(
     scope,
     tx,

@@ -37,18 +37,19 @@ export function noteOf(move: IncidentMove, { note, reason }: NoteOrReason): stri
 }
 
 /** Moves the incident. Rejects with NOT_FOUND, or with INVALID_TRANSITION. */
-export async function moveIncident(
+export function moveIncident(
   { db, clock, send }: Resources & Triggering,
   scope: Scope,
   id: string,
   move: IncidentMove,
   note: string | null,
 ): Promise<Incident> {
-  return withTransaction(db, scope, (tx) => moveWithin(scope, tx, clock(), id, move, note))
+  return withTransaction(db, scope, (tx) => moveWithin({ send }, scope, tx, clock(), id, move, note))
 }
 
 /** Moves the incident at `now` (ms since 1970). Nothing is written when it rejects with NOT_FOUND or INVALID_TRANSITION. */
 export async function moveWithin(
+  triggering: Triggering,
   scope: Scope,
   tx: Transaction,
   now: number,
@@ -59,34 +60,23 @@ export async function moveWithin(
   const incident = await incidentToChange(scope, tx, id)
   const { from, to } = transitions[move]
   if (!from.some((state) => state === incident.state)) throw notPossible(move, incident.state)
-  return changeIncident(scope, tx, now, incident, to, note)
+  return changeIncident(triggering, scope, tx, now, incident, to, note)
 }
 
 /** Adds a note to the history of the incident, whose state stays. Rejects with NOT_FOUND, and with CONFLICT for too many notes. */
-export function noteIncident({ db, clock }: Resources, scope: Scope, id: string, note: string): Promise<Incident> {
+export function noteIncident(
+  { db, clock, send }: Resources & Triggering,
+  scope: Scope,
+  id: string,
+  note: string,
+): Promise<Incident> {
   if (note.trim() === '') throw invalid([{ path: 'note', message: 'must not be blank' }])
   return withTransaction(db, scope, async (tx) => {
-    // Incidents are opened and counted under the lock of the log: a reactivated one must not coincide with a new one.
-    await lockLog(scope, tx)
-    const incident = await lockIncident(scope, tx, id)
-    if (incident === null) throw new PlatformError('NOT_FOUND', 'this incident does not exist')
-    const { from, to } = transitions[move]
-    if (!from.some((state) => state === incident.state))
-      throw invalid(`cannot ${move} an incident that is \`${incident.state}\`: its state must be ${states(from)}`)
-    const entry = { at: isoTime(now), by: actorText(scope), from: incident.state, to, note }
-    const moved = await updateIncident(scope, tx, now, id, {
-      state: to,
-      reviewed_by: entry.by,
-      note,
-      history: [...incident.history, entry],
-    })
-    if (moved === null) throw invalid('another incident of the same policy, agent and task is open: use that one')
-    const data = { from: incident.state, to, note }
-    await recordEvents(scope, tx, now, [{ kind: `incident.${to}`, subject_kind: 'incident', subject_id: id, data }])
-    const { severity, agent_id, policy_id } = moved
-    const subject = { subject_kind: 'incident', subject_id: id, severity, agent_id, policy_id } as const
-    await queueDeliveries({ send }, scope, tx, now, [{ on: 'incident.changed', ...subject }])
-    return moved
+    const incident = await incidentToChange(scope, tx, id)
+    const notes = incident.history.filter(({ from, to }) => from === to).length
+    if (notes >= maxNotes)
+      throw new PlatformError('CONFLICT', `this incident has ${maxNotes} notes, the maximum: write the rest elsewhere`)
+    return changeIncident({ send }, scope, tx, clock(), incident, incident.state, note)
   })
 }
 
@@ -103,6 +93,7 @@ async function incidentToChange(scope: Scope, tx: Transaction, id: string): Prom
 
 /** Every changed incident goes through here: a move, or a note, which leads to the same state. */
 async function changeIncident(
+  triggering: Triggering,
   scope: Scope,
   tx: Transaction,
   now: number,
@@ -127,18 +118,20 @@ async function changeIncident(
   const kind = is_note ? 'incident.noted' : `incident.${to}`
   const data = { from, to, note }
   await recordEvents(scope, tx, now, [{ kind, subject_kind: 'incident', subject_id: id, data }])
+  const { severity, agent_id, policy_id } = changed
+  const subject = { subject_kind: 'incident', subject_id: id, severity, agent_id, policy_id } as const
+  await queueDeliveries(triggering, scope, tx, now, [{ on: 'incident.changed', ...subject }])
   return changed
 }
 
-/** Names the state, the one asked for, those from which it can be reached, and what is possible instead. */
+/** Names the state, the one asked for, those from which it is reached, and what is possible. */
 function notPossible(move: IncidentMove, state: Incident['state']): PlatformError {
   const { from, to } = transitions[move]
-  const states = from.map((one) => `\`${one}\``).join(' or ')
   const possible = moves.filter(([, { from }]) => from.includes(state))
   const list = possible.map(([name, next]) => `${name} (to \`${next.to}\`)`).join(', ')
   const states = from.map((one) => `\`${one}\``).join(' or ')
   return new PlatformError(
     'INVALID_TRANSITION',
-    `cannot ${move} (to \`${to}\`) an incident that is \`${state}\`: its state must be ${states}; possible is: ${list}`,
+    `cannot ${move} an incident that is \`${state}\`: it becomes \`${to}\` only from ${states}; possible now: ${list}`,
   )
 }

@@ -4,6 +4,7 @@ import { type Resources, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { errorTable, PlatformError } from '../../errors.js'
 import { problemOf } from '../../http/problem.js'
+import type { Triggering } from '../actions/triggers.js'
 import { type IncidentMove, moveWithin, noteOf } from './move-incident.js'
 
 /**
@@ -14,7 +15,7 @@ const chunkSize = 20
 
 /** Moves the incidents, in order. A result with a problem left its incident as it was. */
 export async function moveIncidents(
-  parts: Resources,
+  parts: Resources & Triggering,
   scope: Scope,
   { action, ids, ...text }: IncidentBulk,
   request_id: string,
@@ -30,7 +31,7 @@ export async function moveIncidents(
 
 /** A transaction that fails as a whole is the result of each of its incidents. */
 async function moveChunk(
-  { db, clock }: Resources,
+  { db, clock, send }: Resources & Triggering,
   scope: Scope,
   ids: readonly string[],
   move: IncidentMove,
@@ -45,7 +46,7 @@ async function moveChunk(
     return await withTransaction(db, scope, async (tx) => {
       const results: IncidentBulkResult[] = []
       for (const id of ids) {
-        const moved = moveWithin(scope, tx, clock(), id, move, note)
+        const moved = moveWithin({ send }, scope, tx, clock(), id, move, note)
         results.push(
           await moved.then(
             (incident) => ({ id, status: 200, incident }),

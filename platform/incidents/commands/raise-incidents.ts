@@ -50,7 +50,7 @@ export async function raiseIncidents(
   const violations = found.filter(({ violation }) => !violation.waived)
   if (violations.length === 0) return
   const unreported = await joinReports(scope, tx, violations)
-  await countViolations(scope, tx, now, unreported, 'evaluated')
+  await countViolations(triggering, scope, tx, now, unreported, 'evaluated')
 }
 
 /** Joins violations with the reports of the same occurrences; returns those without a report. */
@@ -96,6 +96,7 @@ export function sameStep<T extends OccurrencePlace>(among: Iterable<T>, place: O
  * otherwise opens an incident. Returns the incident of each violation, in order. The log must be locked.
  */
 export async function countViolations(
+  triggering: Triggering,
   scope: Scope,
   tx: Transaction,
   now: number,
@@ -117,7 +118,7 @@ export async function countViolations(
     else counts.push({ id, occurrences: group.length })
   }
   const totals = await countOccurrences(scope, tx, now, counts)
-  await openIncidents(scope, tx, now, opened)
+  await openIncidents(triggering, scope, tx, now, opened)
   const ids = new Map([...known, ...opened.map((incident) => [keyOf(incident), incident.id] as const)])
   const is_new = new Set(opened.map(({ id }) => id))
   const rows = [...groups].flatMap(([key, group]) => {
@@ -142,7 +143,13 @@ export async function countViolations(
 }
 
 /** Every opened incident goes through here. */
-async function openIncidents(scope: Scope, tx: Transaction, now: number, opened: readonly NewIncident[]) {
+async function openIncidents(
+  triggering: Triggering,
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  opened: readonly NewIncident[],
+) {
   await insertIncidents(scope, tx, now, opened)
   await recordEvents(scope, tx, now, opened.map(openedEvent))
   await queueDeliveries(triggering, scope, tx, now, opened.map(openedOccurrence))

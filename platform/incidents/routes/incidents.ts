@@ -3,8 +3,11 @@ import { PlatformError } from '../../errors.js'
 import { listReply, pageByIndex } from '../../http/paging.js'
 import { byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
 import type { Triggering } from '../actions/triggers.js'
-import { type IncidentMove, moveIncident } from '../commands/move-incident.js'
-import { findIncident, listIncidents } from '../store/incidents.js'
+import { type IncidentMove, moveIncident, noteIncident, noteOf } from '../commands/move-incident.js'
+import { moveIncidents } from '../commands/move-incidents.js'
+import { findIncident } from '../store/incidents.js'
+import { listIncidents } from '../store/list-incidents.js'
+import { listOccurrences } from '../store/occurrences.js'
 
 const tag = 'Incidents'
 
@@ -18,10 +21,10 @@ function moveRoute(move: IncidentMove, summary: string) {
     body: 'incident-move',
     may_be_empty: true,
     responses: { 200: 'incident' },
-    handle: async ({ scope, params, body: sent }, parts: Resources & Triggering) => {
-      const note = ('reason' in sent ? sent.reason : sent.note) ?? null
-      return { status: 200, body: await moveIncident(parts, scope, params.id, move, note) }
-    },
+    handle: async ({ scope, params, body }, parts: Resources & Triggering) => ({
+      status: 200,
+      body: await moveIncident(parts, scope, params.id, move, noteOf(move, body)),
+    }),
   })
 }
 
@@ -101,7 +104,7 @@ export const incidentRoutes = [
     access: byMember,
     body: 'incident-note',
     responses: { 200: 'incident' },
-    handle: async ({ scope, params, body }, parts: Resources) => ({
+    handle: async ({ scope, params, body }, parts: Resources & Triggering) => ({
       status: 200,
       body: await noteIncident(parts, scope, params.id, body.note),
     }),
@@ -114,7 +117,7 @@ export const incidentRoutes = [
     access: byMember,
     body: 'incident-bulk',
     responses: { 200: 'incident-bulk-answer' },
-    handle: async ({ scope, body, request_id }, parts: Resources) => ({
+    handle: async ({ scope, body, request_id }, parts: Resources & Triggering) => ({
       status: 200,
       body: { results: await moveIncidents(parts, scope, body, request_id) },
     }),

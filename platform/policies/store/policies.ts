@@ -5,6 +5,7 @@ import type { Transaction } from '../../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { filters, utc } from '../../db/sql.js'
+import { endVersionsOf } from './policy-versions.js'
 import { stoppedAgents } from './stops.js'
 
 const policyColumns = `id, name, rule_type, params, scope, severity, description, risk_classification, agent_id,
@@ -51,12 +52,18 @@ export async function effectivePolicies(
     agents.map((agent) => agent.agent_id),
   )
   const selects = (policy: PolicyInput, agent: Target) =>
-    policy.agent_id === agent.agent_id ||
-    (policy.agent_id === null &&
-      (policy.risk_classification === null || policy.risk_classification === agent.effective_risk_classification))
+    (policy.agent_id === null || policy.agent_id === agent.agent_id) && isForLevel(policy, agent)
   const applies = (policy: PolicyInput, agent: Target) =>
     stopped.get(policy.id)?.has(agent.agent_id) ?? selects(policy, agent)
   return new Map(agents.map((agent) => [agent.agent_id, rows.filter((policy) => applies(policy, agent))]))
+}
+
+/** The level of a policy from a manifest selected it when it was put on its agent; one written by hand is for exactly one level. */
+export function isForLevel(
+  { manifest_id, risk_classification: level }: Pick<Policy, 'manifest_id' | 'risk_classification'>,
+  { effective_risk_classification: own }: Pick<Target, 'effective_risk_classification'>,
+): boolean {
+  return manifest_id !== null || level === null || level === own
 }
 
 /** The same without stops: a dry run shows what policies do once the agents continue. */
@@ -127,7 +134,7 @@ export async function retirePolicies(
 /** A policy to insert; the store assigns its id and version. */
 export type NewPolicy = Omit<Policy, 'id' | 'version'>
 
-/** Inserts the policies of an assignment, or of none with null, from a log index on, with the next ids of the organization, in order. */
+/** Inserts the policies of an assignment, or with null those written by hand, from a log index on, with the next ids of the organization, in order. */
 export async function insertPolicies(
   scope: Scope,
   tx: Transaction,
