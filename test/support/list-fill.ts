@@ -55,10 +55,11 @@ export const othersOf = (
   { policies, few }: { readonly policies: number; readonly few: number },
 ) => /* sql */ `
 insert into policies (org_id, id, assignment_id, name, rule_type, params, scope, severity, agent_id, enabled, mode, controls, version,
-    created_at, updated_at)
-  select '${org_id}', 1000 + n, 1000 + n / 10, 'Policy ' || n, 'not', '{}',
+    manifest_id, created_at, updated_at, deleted_at)
+  select '${org_id}', 1000 + n, 1000 + n / 10, 'Policy ' || n, case when n % 900 = 0 then 'rare' else 'not' end, '{}',
     (array['step_execution', 'task_execution', 'agent_registration'])[1 + n % 3], (array['low', 'medium', 'high', 'critical'])[1 + n % 4],
-    case when n % 100 > 0 then 'ag_' || n % ${few} end, n % 4 > 0, 'enforce', '{}', 1, '2026-01-01', '2026-01-01'
+    case when n % 100 > 0 then 'ag_' || n % ${few} end, n % 4 > 0, case when n % 50 = 0 then 'observe' else 'enforce' end, '{}', 1,
+    case when n % 30 > 0 then 'man_' || n % 90 end, '2026-01-01', '2026-01-01', case when n % 700 = 0 then timestamptz '2026-01-02' end
   from generate_series(1, ${policies}) n;
 insert into assignments (org_id, id, agent_id, repo_id, manifest_path, manifest_sha, manifest_name, manifest_id, waivers, status, created_at)
   select '${org_id}', 1000 + n, 'ag_' || n % ${few}, 1000 + n % 50, 'm-' || n || '.yaml', 'sha', 'm', 'man_' || n, '[]', 'synced', '2026-01-01'

@@ -149,6 +149,19 @@ describe('another workspace', () => {
       expect(status).toBe(202)
       return body
     }, soon)
+    const action = { name: 'theirs', on: 'incident.created', kind: 'webhook', config: { url: 'http://127.0.0.1:1/' } }
+    const answer = (await theirs.call<MadeAction>('POST', '/api/v1/actions', action)).body.action
+    // This violation opens an incident, which is delivered.
+    await platform.call('POST', '/api/v1/logs', {
+      as,
+      body: { ...step, task_id: 'their-other-task', step_type: 'step.exec' },
+    })
+    const delivery = await vi.waitFor(async () => {
+      const path = `/api/v1/actions/${answer.id}/deliveries`
+      const [first] = (await theirs.call<DeliveryList>('GET', path)).body.deliveries
+      if (first === undefined) throw new Error('no delivery')
+      return first
+    }, soon)
     const stopped = await theirs.call<Stop>('POST', '/api/v1/stops', { agent_key: 'their-agent', reason: 'theirs' })
     const incidents = await theirs.call<{ incidents: { id: string }[] }>('GET', '/api/v1/incidents')
     ids = {

@@ -37,6 +37,8 @@ describe.skipIf(postgres === null)('GET /api/v1/jobs', () => {
       ['reconcile-repository', null],
       ['find-due-repositories', '* * * * *'],
       ['make-report', null],
+      ['deliver-action', null],
+      ['find-due-deliveries', '* * * * *'],
       ['note-unfinished-tasks', '* * * * *'],
     ])
     expect(await listed('operator')).toEqual([{ ...first, ...none }])

@@ -68,6 +68,25 @@ describe('an action', () => {
     expect(kinds).toEqual(['created', 'updated', 'disabled', 'enabled', 'deleted'])
   })
 
+  it('is limited to agents and policies that exist', async () => {
+    const limits = { agent_ids: ['a', 'ag_unknown', agent_id], policy_ids: [7, 999_999] }
+    const body = { name: 'n', on: 'incident.created', kind: 'webhook', ...to('x'), ...limits }
+    const { status, body: problem } = await platform.call<Problem>('POST', '/api/v1/actions', { body })
+    expect([status, problem.errors]).toEqual([
+      422,
+      [
+        { path: 'agent_ids', message: `no agent has the id \`a\`: it is the key of the agent \`${agent_id}\`` },
+        { path: 'agent_ids', message: 'no agent has the id `ag_unknown`: GET /api/v1/agents lists the agents' },
+        { path: 'policy_ids', message: 'no policy has the id `999999`: GET /api/v1/policies lists the policies' },
+      ],
+    ])
+    const { action } = await makeAction(platform, { ...to('x'), policy_ids: [7] })
+    const patch = (change: object) => platform.call('PATCH', `/api/v1/actions/${action.id}`, { body: change })
+    expect((await patch({ policy_ids: [7, 999_999] })).status).toBe(422)
+    expect((await patch({ policy_ids: [7], agent_ids: [agent_id] })).status).toBe(200)
+    await platform.call('DELETE', `/api/v1/actions/${action.id}`)
+  })
+
   it('puts no part of an address that can be a secret into events, nor a long one into answers', async () => {
     const token = 'Zm9vYmFyYmF6cXV1eA'
     const { origin } = new URL(receiver.url)
