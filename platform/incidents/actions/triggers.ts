@@ -30,7 +30,9 @@ export async function queueDeliveries(
   occurrences: readonly Occurrence[],
 ): Promise<void> {
   if (occurrences.length === 0) return
-  const actions = await enabledActions(scope, tx, [...new Set(occurrences.map(({ on }) => on))])
+  const triggers = [...new Set(occurrences.map(({ on }) => on))]
+  const policy_ids = [...new Set(occurrences.flatMap(({ policy_id = null }) => policy_id ?? []))]
+  const actions = await enabledActions(scope, tx, triggers, policy_ids)
   const found = occurrences.flatMap((occurrence) => {
     const answering = actions.filter((action) => matches(action, occurrence))
     return answering.length === 0 ? [] : [{ occurrence, answering }]

@@ -64,12 +64,24 @@ export async function countActions(scope: Scope, tx: Transaction): Promise<numbe
   return row?.count ?? 0
 }
 
-/** The conditions of the enabled actions that answer one of these triggers. */
-export function enabledActions(scope: Scope, tx: Transaction, triggers: readonly string[]): Promise<Conditions[]> {
+/**
+ * The conditions of the enabled actions that answer one of these triggers. Their `policy_ids` include those of the given policies
+ * that are later versions of a named one: the same policy of the same manifest on the same agent.
+ */
+export function enabledActions(
+  scope: Scope,
+  tx: Transaction,
+  triggers: readonly string[],
+  policy_ids: readonly number[],
+): Promise<Conditions[]> {
   return tx.query<Conditions>(
-    `select id, triggers as "on", min_severity, agent_ids, to_jsonb(policy_ids) as policy_ids
-     from actions where org_id = $1 and enabled and deleted_at is null and triggers && $2::text[] order by id`,
-    [scope.org_id, triggers],
+    `select a.id, a.triggers as "on", a.min_severity, a.agent_ids, case when a.policy_ids is not null then to_jsonb(a.policy_ids || array(
+       select found.id from policies found
+       join policies named on named.org_id = found.org_id and named.id = any(a.policy_ids) and named.name = found.name
+         and named.manifest_id = found.manifest_id and named.agent_id = found.agent_id
+       where found.org_id = a.org_id and found.id = any($3::bigint[]))) end as policy_ids
+     from actions a where a.org_id = $1 and a.enabled and a.deleted_at is null and a.triggers && $2::text[] order by a.id`,
+    [scope.org_id, triggers, policy_ids],
   )
 }
 

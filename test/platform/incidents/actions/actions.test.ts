@@ -1,6 +1,17 @@
 // Actions by the API: their configuration, signed webhooks, mails, Slack, tests and secrets.
 import { readFileSync } from 'node:fs'
-import type { Action, ActionList, ActionSecret, ActionTest, Delivery, EventList, Problem } from '@svc/schemas'
+import type {
+  Action,
+  ActionList,
+  ActionSecret,
+  ActionTest,
+  Assignment,
+  AssignmentList,
+  Delivery,
+  EventList,
+  Incident,
+  Problem,
+} from '@svc/schemas'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
@@ -85,6 +96,22 @@ describe('an action', () => {
     expect((await patch({ policy_ids: [7, 999_999] })).status).toBe(422)
     expect((await patch({ policy_ids: [7], agent_ids: [agent_id] })).status).toBe(200)
     await platform.call('DELETE', `/api/v1/actions/${action.id}`)
+  })
+
+  it('for a policy of a manifest also answers the next versions of the policy', async () => {
+    const found = async (id: string) => (await platform.call<Incident>('GET', `/api/v1/incidents/${id}`)).body
+    const { policy_id } = await found(await violate(platform, 'first-version'))
+    const { action } = await makeAction(platform, { ...to('versions'), policy_ids: policy_id })
+    const other = await makeAction(platform, { ...to('others'), policy_ids: [policy_id + 1] })
+    const { body } = await platform.call<AssignmentList>('GET', `/api/v1/assignments?agent_id=${agent_id}`)
+    const { id, manifest_path } = body.assignments[0] as Assignment
+    await platform.call('DELETE', `/api/v1/assignments/${id}`)
+    await platform.call('POST', '/api/v1/assignments', { body: { agent_id, repo_id: null, manifest_path } })
+    const later = await found(await violate(platform, 'next-version'))
+    expect(later.policy_id).not.toBe(policy_id)
+    expect(await deliveriesOf(platform, action.id)).toMatchObject([{ subject_id: later.id }])
+    expect(await deliveriesOf(platform, other.action.id)).toEqual([])
+    for (const made of [action, other.action]) await platform.call('DELETE', `/api/v1/actions/${made.id}`)
   })
 
   it('puts no part of an address that can be a secret into events, nor a long one into answers', async () => {
