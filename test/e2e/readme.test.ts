@@ -18,6 +18,8 @@ import { runSvc } from '../support/svc.js'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 /** Commands of the command line alone, in many processes. */
 const longPages = ['docs/policy-authors.md', 'docs/protecting-agents.md']
+/** The full suite runs all pages. */
+const isAll = process.env.SVC_ALL_PAGES === '1'
 const hasShell = ['bash', 'curl'].every((name) => spawnSync(name, ['--version']).status === 0)
 
 describe.skipIf(!hasShell)('the documentation', () => {
@@ -93,14 +95,11 @@ describe.skipIf(!hasShell)('the documentation', () => {
   it.each([
     'README.md',
     'docs/developers.md',
-    ...(process.env.SVC_ALL_PAGES === '1' ? longPages : []),
-    'docs/written-policies.md',
+    ...(isAll ? [...longPages, 'docs/written-policies.md'] : []),
     'docs/workspaces.md',
     'docs/incidents.md',
-    // Stops the agent of the page before it, with the login of docs/workspaces.md.
-    'docs/stop.md',
-    'docs/auditors.md',
-    'examples/README.md',
+    // The first one stops the agent of the page before it, with the login of docs/workspaces.md.
+    ...(isAll ? ['docs/stop.md', 'docs/auditors.md', 'examples/README.md'] : []),
   ])('works as printed in %s', async (page) => {
     expect(blocksOf(page).length).toBeGreaterThanOrEqual(3)
     await follow(page)
