@@ -12,7 +12,8 @@ import { startReceiver } from '../../../support/receiver.js'
 import { soon } from '../../../support/soon.js'
 
 const postgres = await sharedPostgres()
-const kills = Number(process.env.SVC_CRASH_CYCLES ?? 20)
+/** SVC_CRASH_CYCLES=20 takes 90 s. */
+const kills = Number(process.env.SVC_CRASH_CYCLES ?? 8)
 /** More than one commit. */
 const perCycle = 12
 
