@@ -18,7 +18,7 @@ export interface Copies {
   readonly remove: (folder: string) => Promise<void>
 }
 
-export function createCopies(root: string, clock: () => number): Copies {
+export function createCopies(root: string): Copies {
   const remove = (folder: string) => rm(folder, { recursive: true, force: true })
   const folderOf = (commit_sha: string) => join(root, commit_sha)
   return {
@@ -32,12 +32,14 @@ export function createCopies(root: string, clock: () => number): Copies {
     finish: async (filled, commit_sha) => {
       // Another call was faster when this fails: its copy is the same.
       await rename(filled, folderOf(commit_sha)).catch(() => remove(filled))
-      await tidy(root, commit_sha, clock())
+      await tidy(root, commit_sha)
     },
   }
 }
 
-async function tidy(root: string, newest: string, now: number): Promise<void> {
+async function tidy(root: string, newest: string): Promise<void> {
+  // The newest copy was filled just now, by the clock that gives files their times.
+  const now = (await stat(join(root, newest)).catch(() => null))?.mtimeMs ?? 0
   const names = (await readdir(root)).filter((name) => name !== newest)
   const aged = await Promise.all(
     names.map(async (name) => ({ name, time: (await stat(join(root, name)).catch(() => null))?.mtimeMs ?? 0 })),

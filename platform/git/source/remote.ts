@@ -18,7 +18,6 @@ export interface RemoteParts extends AddressRules {
   /** The folders in which the command `git` is looked for. */
   readonly path: string
   readonly limits: Limits
-  readonly clock: () => number
 }
 
 export interface Remote {
@@ -42,7 +41,7 @@ export function createRemote(parts: RemoteParts): Remote {
       return prepared
     },
   }
-  const copiesOf = (cache: string) => createCopies(join(parts.folder, checkedCache(cache)), parts.clock)
+  const copiesOf = (cache: string) => createCopies(join(parts.folder, checkedCache(cache)))
   return {
     inspect: (address) => inspect(around, address),
     open: (address, cache) => openRepository({ ...around, address, copies: copiesOf(cache) }),

@@ -33,7 +33,6 @@ export function openSources({ config, targets, clock, limits = defaultLimits }: 
   })
   const remote = createRemote({
     targets,
-    clock,
     limits,
     file_roots: config.git_file_roots,
     folder: join(config.data_dir, 'git'),
