@@ -66,5 +66,5 @@ export function namesFrom(text: string): { readonly first: string; readonly end:
  */
 export async function readByIndex(tx: Transaction): Promise<void> {
   // The planner counts a disabled scan as so costly that it compiles the query, which takes longer than the list.
-  await tx.query('set local enable_seqscan = off; set local jit = off')
+  await tx.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
 }
