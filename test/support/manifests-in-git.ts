@@ -58,6 +58,7 @@ export async function openManifestsInGit(start: Start = {}): Promise<ManifestsIn
     count += 1
     const body = { agent_key: `agent-${count}`, ...more }
     const answer = await platform.call<RegisteredAgent>('POST', '/api/v1/agents', { as: 'key', body })
+    if (answer.status >= 300) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`)
     return { agent_id: answer.body.agent_id, agent_key: body.agent_key }
   }
   const connect = async (files: Readonly<Record<string, string>>) => {

@@ -59,7 +59,8 @@ export async function openStateSite(database_url: string | null): Promise<StateS
     (caller: 'operator' | 'key' | null): Subject['callers']['default'] =>
     (method, path, body) =>
       platform.call(method, path, { as: caller, ...(body !== undefined && { body }) })
-  const name = (of: string) => `${of}-${count++}`
+  // Other names than those of the Git host, whose agents must not be deactivated by a table.
+  const name = (of: string) => `${of}-of-table-${count++}`
   const newPerson = (email = `${name('person')}@example.org`) => signedIn(platform, mails, email)
   let people: readonly SignedIn[] = []
   let org_id = ''
