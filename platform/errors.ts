@@ -70,10 +70,16 @@ export function onlyFor(roles: readonly string[], role: string | null): Platform
 }
 
 /** INVALID_TRANSITION, which names the state of the thing, such as "an offer", and those from which the move is possible. */
-export function invalidTransition(move: string, thing: string, state: string, from: readonly string[]): PlatformError {
+export function invalidTransition(
+  move: string,
+  thing: string,
+  state: string,
+  from: readonly string[],
+  remedy?: string,
+): PlatformError {
   const states = from.map((one) => `\`${one}\``).join(' or ')
   const detail = `cannot ${move} ${thing} that is \`${state}\`: its state must be ${states}`
-  return new PlatformError('INVALID_TRANSITION', detail)
+  return new PlatformError('INVALID_TRANSITION', remedy === undefined ? detail : `${detail}; ${remedy}`)
 }
 
 /** INVALID, with every field that is wrong. */

@@ -5,7 +5,7 @@ import { isoTime, type Stop, type StopResume } from '@svc/schemas'
 import { assertStillAllowed } from '../../access/commands/members.js'
 import { type Resources, withTransaction } from '../../db/db.js'
 import { actorText, type Scope } from '../../db/scope.js'
-import { invalid, PlatformError } from '../../errors.js'
+import { invalid, invalidTransition } from '../../errors.js'
 import { operators } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
@@ -32,11 +32,7 @@ export async function resumeStop(
     await assertStillAllowed(scope, tx, operators)
     const { size: log_index } = await lockLog(scope, tx)
     const { state, stages, policy_id } = await stopIn(scope, tx, id)
-    if (!resumable.includes(state))
-      throw new PlatformError(
-        'INVALID_TRANSITION',
-        `cannot resume a stop that is \`${state}\`: its state must be ${resumable.map((one) => `\`${one}\``).join(' or ')}`,
-      )
+    if (!resumable.includes(state)) throw invalidTransition('resume', 'a stop', state, resumable)
     const agents = await concernedAgents(scope, tx, id)
     const isWhole = agent_ids === null && (percent ?? 100) === 100
     const selected = isWhole ? stillStopped(agents) : stageOf(id, agents, agent_ids, percent ?? 0)

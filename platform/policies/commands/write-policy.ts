@@ -5,7 +5,7 @@ import { isoTime, type Policy } from '@svc/schemas'
 import { assertStillAllowed } from '../../access/commands/members.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { invalid, PlatformError } from '../../errors.js'
+import { invalid, invalidTransition, PlatformError } from '../../errors.js'
 import { operators } from '../../http/principal.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
 import { type Changes, notePolicy, type PolicyEventKind } from '../events.js'
@@ -165,7 +165,8 @@ async function locked(
   await assertNotOfStop(scope, tx, id)
   const state = await stateOf(scope, tx, known)
   const { from } = policyMoves[move]
-  if (!from.some((possible) => possible === state)) throw invalidMove(move, state, from)
+  if (!from.some((possible) => possible === state))
+    throw invalidTransition(move, 'a policy', state, from, remedyIn(state))
   if (!expected(known.version))
     throw new PlatformError(
       'PRECONDITION_FAILED',
@@ -180,16 +181,11 @@ async function stateOf(scope: Scope, tx: Transaction, { id, enabled, deleted_at 
   return enabled ? 'enabled' : 'disabled'
 }
 
-function invalidMove(move: PolicyMove, state: PolicyState, from: readonly PolicyState[]): PlatformError {
-  const states = from.map((one) => `\`${one}\``).join(' or ')
-  const remedy =
-    state === 'deleted'
-      ? 'create another policy'
-      : 'GET /api/v1/policies?agent_id=…&enabled=true lists the policies in force'
-  return new PlatformError(
-    'INVALID_TRANSITION',
-    `cannot ${move} a policy that is \`${state}\`: its state must be ${states}; ${remedy}`,
-  )
+/** What to do instead of a move that is not possible. */
+function remedyIn(state: PolicyState): string {
+  return state === 'deleted'
+    ? 'create another policy'
+    : 'GET /api/v1/policies?agent_id=…&enabled=true lists the policies in force'
 }
 
 export function policyNotFound(): PlatformError {

@@ -1,6 +1,5 @@
-import type { Delivery } from '@svc/schemas'
 import type { Scope } from '../../../db/scope.js'
-import { PlatformError } from '../../../errors.js'
+import { invalidTransition, PlatformError } from '../../../errors.js'
 import { recordEvents } from '../../../ledger/events.js'
 import { unknownDelivery } from '../errors.js'
 import type { ActionParts } from '../parts.js'
@@ -19,7 +18,8 @@ export async function redeliver(parts: ActionParts, scope: Scope, id: string): P
     if (known === null) throw unknownDelivery()
     const { action_id, type, subject_id, state } = known
     const action = await lockAction(scope, tx, action_id)
-    if (!(await reviveDelivery(scope, tx, now, id))) throw invalidMove(state)
+    if (!(await reviveDelivery(scope, tx, now, id)))
+      throw invalidTransition('redeliver', 'a delivery', state, ['delivered', 'dead'])
     if (action?.enabled !== true)
       throw new PlatformError(
         'CONFLICT',
@@ -33,11 +33,4 @@ export async function redeliver(parts: ActionParts, scope: Scope, id: string): P
     await parts.send(deliverName, { org_id: scope.org_id, action_id }, { tx })
     return (await findDelivery(scope, tx, id)) as PlacedDelivery
   })
-}
-
-function invalidMove(state: Delivery['state']): PlatformError {
-  return new PlatformError(
-    'INVALID_TRANSITION',
-    `cannot redeliver a delivery that is \`${state}\`: its state must be \`delivered\` or \`dead\``,
-  )
 }
