@@ -1,41 +1,19 @@
 // `svc incidents`, `svc incident` and `svc policies` as a member uses them: what one prints is what one runs next.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { IncidentList, MadeApiKey } from '@svc/schemas'
+import type { IncidentList } from '@svc/schemas'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { saveSession } from '../../cli/account/session-file.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { runSvc } from '../support/svc.js'
+import { type LoggedIn, openLoggedIn } from '../support/logged-in.js'
 
-let mails: MailServer
-let platform: TestPlatform
-const folder = mkdtempSync(join(tmpdir(), 'svc-config-'))
-
+let member: LoggedIn
 beforeAll(async () => {
-  mails = await startMailServer()
-  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url } })
-  const { token, refresh_token } = await signedIn(platform, mails, 'anna@example.org')
-  const tokens = { access_token: token, refresh_token, token_type: 'Bearer' as const, expires_in: 900 }
-  saveSession(join(folder, 'session.json'), platform.url, tokens, Date.now())
-  const { body } = await platform.call<MadeApiKey>('POST', '/auth/api-keys', { as: token, body: { name: 'k' } })
-  const as = body.key
+  member = await openLoggedIn()
+  const { platform, key: as } = member
   await platform.call('POST', '/api/v1/agents', { as, body: { agent_key: 'desk', owner_id: 'o', purpose: 'p' } })
   const step = { task_id: 't', step: 1, step_type: 'step.exec', timestamp: '2026-01-05T09:00:00Z' }
   expect((await platform.call('POST', '/api/v1/logs', { as, body: step })).status).toBe(201)
 })
-afterAll(async () => {
-  await discard(platform)
-  await mails.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => member.close())
 
-const svc = async (...args: string[]) => {
-  const { code, stdout, stderr } = await runSvc(args, { SVC_CONFIG_DIR: folder })
-  return code === 0 ? stdout : `${code} ${stderr}`
-}
+const svc = (...args: string[]) => member.svc(...args)
 
 it('incidents are listed and moved', async () => {
   const listed = await svc('incidents', '--min-severity', 'critical')

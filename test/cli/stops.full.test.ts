@@ -1,39 +1,17 @@
 // `svc stop`, `svc stops` and `svc resume` as a member uses them in an emergency: what one prints is what one runs next.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { MadeApiKey, Stop } from '@svc/schemas'
+import type { Stop } from '@svc/schemas'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { saveSession } from '../../cli/account/session-file.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { runSvc } from '../support/svc.js'
+import { type LoggedIn, openLoggedIn } from '../support/logged-in.js'
 
-let mails: MailServer
-let platform: TestPlatform
-const folder = mkdtempSync(join(tmpdir(), 'svc-config-'))
-
+let member: LoggedIn
 beforeAll(async () => {
-  mails = await startMailServer()
-  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url } })
-  const { token, refresh_token } = await signedIn(platform, mails, 'anna@example.org')
-  const tokens = { access_token: token, refresh_token, token_type: 'Bearer' as const, expires_in: 900 }
-  saveSession(join(folder, 'session.json'), platform.url, tokens, Date.now())
-  const { body } = await platform.call<MadeApiKey>('POST', '/auth/api-keys', { as: token, body: { name: 'k' } })
-  for (const agent_key of ['desk', 'night'])
-    await platform.call('POST', '/api/v1/agents', { as: body.key, body: { agent_key } })
+  member = await openLoggedIn()
+  const { platform, key: as } = member
+  for (const agent_key of ['desk', 'night']) await platform.call('POST', '/api/v1/agents', { as, body: { agent_key } })
 })
-afterAll(async () => {
-  await discard(platform)
-  await mails.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => member.close())
 
-const svc = async (...args: string[]) => {
-  const { code, stdout, stderr } = await runSvc(args, { SVC_CONFIG_DIR: folder })
-  return code === 0 ? stdout : `${code} ${stderr}`
-}
+const svc = (...args: string[]) => member.svc(...args)
 
 it('agents are stopped and resumed', async () => {
   const stopped = await svc('stop', '--agent', 'desk', '--reason', 'wrong accounts')
