@@ -20,7 +20,9 @@ export function append(batch: Batch, item: Item): Outcome {
   const head = batch.heads.get(request.task_id) ?? null
   const rules = writerOf(batch, item, head)
   if (rules instanceof PlatformError) return { error: rules }
-  const step = acceptedStep(request, rules.agent.agent_id)
+  const again = earlierEntry(batch, item)
+  if (again !== undefined) return { status: 200, replayed: true, entry: answerOf(again, again.violations) }
+  const step = acceptedStep(request, rules.agent.agent_id, (head?.max_step ?? 0) + 1)
   const sent: SentStep = {
     step,
     client_prev_hash: request.prev_hash ?? null,
@@ -36,9 +38,18 @@ export function append(batch: Batch, item: Item): Outcome {
   const labelled = withMemoryLabels(step, labels)
   const appended = evaluateAndMake(batch, sent, labelled, head, rules, history)
   remember(batch, appended, labelled, head, history)
+  batch.origins.note(item, appended.entry)
   if (labels !== null) batch.memories.note(appended.entry.log_index, labels)
   batch.memories.keep(item, rules.agent.agent_id, step, history.history.others)
   return { status: 201, replayed: false, entry: answerOf(appended, appended.violations) }
+}
+
+/** The entry of a step that is sent again, by the identity that its sender gave it. */
+function earlierEntry(batch: Batch, item: Item) {
+  const known = batch.origins.entryOf(item)
+  if (known === undefined) return undefined
+  const candidates = batch.earlier.get(stepKey(item.request.task_id, known.step)) ?? []
+  return candidates.find(({ entry }) => entry.log_index === known.log_index)
 }
 
 /** The agent that the request names, by id or by key (docs/design/platform.md §2); null when it names none. */

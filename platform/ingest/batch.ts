@@ -1,6 +1,6 @@
 // The items, the state and the outcomes of a group commit.
 import type { StoredHead } from '@svc/proof'
-import type { LoggedStep, LogRequest } from '@svc/schemas'
+import type { LoggedStep } from '@svc/schemas'
 import type { AgentRules } from '../agents/rulebook.js'
 import type { PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../http/principal.js'
@@ -9,16 +9,18 @@ import type { EarlierStep, LogState } from '../ledger/log.js'
 import { commitPayload, type NewEntry } from './entry.js'
 import type { Histories } from './histories.js'
 import type { MemoryOfBatch } from './memory.js'
+import type { OriginsOfBatch } from './origins.js'
+import type { StepRequest } from './step-request.js'
 
 export interface Item {
   readonly key: KeyIdentity
-  readonly request: LogRequest
+  readonly request: StepRequest
   /** The commitments: made at the first call, or earlier while the database is busy. */
   readonly payload: () => CommittedPayload
 }
 
 /** A step that waits to be appended. */
-export function itemOf(key: KeyIdentity, request: LogRequest): Item {
+export function itemOf(key: KeyIdentity, request: StepRequest): Item {
   let committed: CommittedPayload | undefined
   const payload = () => {
     committed ??= commitPayload(request)
@@ -62,6 +64,7 @@ export interface Batch {
   readonly sole_agents: ReadonlyMap<string, string | null>
   readonly histories: Histories
   readonly memories: MemoryOfBatch
+  readonly origins: OriginsOfBatch
   readonly appended: AppendedEntry[]
 }
 

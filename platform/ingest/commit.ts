@@ -17,6 +17,7 @@ import { append, namedAgent } from './append.js'
 import { type AppendedEntry, type Batch, type Item, type Outcome, rulesOf, stepKey } from './batch.js'
 import type { Histories } from './histories.js'
 import { openMemories } from './memory.js'
+import { openOrigins } from './origins.js'
 import type { Partitions } from './partitions.js'
 import { foundViolations } from './violations.js'
 
@@ -84,6 +85,7 @@ async function write(parts: CommitParts, scope: Scope, tx: Transaction, batch: B
   meanwhile()
   await written
   await rememberSubjects(scope, tx, parts.sealer, appended.flatMap(namedSubjects))
+  await batch.origins.write(scope, tx)
   await insertViolations(scope, tx, appended.flatMap(violationRows))
   await raiseIncidents(parts, scope, tx, received_at, foundViolations(appended))
   return batch.memories.write(scope, tx)
@@ -114,6 +116,7 @@ async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, item
   ]
   const agent_ids = [...new Set(named)]
   const steps = items.map((item) => [item, item.request] as const)
+  const origins = await openOrigins(scope, tx, parts.sealer, items)
   const agents = await parts.rulebook.of(scope, tx, log.config_version, agent_ids)
   return {
     org_id: scope.org_id,
@@ -121,11 +124,12 @@ async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, item
     after: log.after,
     received_at: Math.max(parts.clock(), log.last_received_at ?? 0),
     heads,
-    earlier: await earlierSteps(scope, tx, heads, items),
+    earlier: await earlierSteps(scope, tx, heads, items, origins.known),
     agents,
     kept_rules: await keptRules(parts, scope, tx, heads, agents),
     sole_agents,
     histories: parts.histories,
+    origins,
     memories: await openMemories(scope, tx, parts.sealer, steps, agent_ids),
     appended: [],
   }
@@ -149,13 +153,21 @@ async function keptRules(
 }
 
 /** Entries that an item may replay; a step number above all earlier ones of its task is new. */
-async function earlierSteps(scope: Scope, tx: Transaction, heads: Batch['heads'], items: readonly Item[]) {
+async function earlierSteps(
+  scope: Scope,
+  tx: Transaction,
+  heads: Batch['heads'],
+  items: readonly Item[],
+  known: Batch['origins']['known'],
+) {
   const wanted = items.flatMap(({ request }) => {
-    const step = request.step ?? request.step_number ?? 0
-    return step <= (heads.get(request.task_id)?.max_step ?? 0) ? [{ task_id: request.task_id, step }] : []
+    const step = request.step ?? request.step_number
+    return step !== undefined && step <= (heads.get(request.task_id)?.max_step ?? 0)
+      ? [{ task_id: request.task_id, step }]
+      : []
   })
   const earlier: Batch['earlier'] = new Map()
-  for (const found of await findSteps(scope, tx, wanted)) {
+  for (const found of await findSteps(scope, tx, [...wanted, ...known])) {
     const key = stepKey(found.entry.task_id, found.entry.step)
     earlier.set(key, [...(earlier.get(key) ?? []), found])
   }

@@ -1,8 +1,9 @@
 // From an accepted step to its stored form: the record, its hash, and the payload that opens the commitments.
 import { isExternalCall } from '@svc/engine'
 import { leafHash, logIdOf, payloadFields, recordText, type StoredEntry } from '@svc/proof'
-import { hasWritePermission, isoTime, type LogRecord, type LogRequest, type Step } from '@svc/schemas'
+import { hasWritePermission, isoTime, type LogRecord, type Step } from '@svc/schemas'
 import { type CommittedPayload, commitTo } from '../ledger/commitments.js'
+import type { StepRequest } from './step-request.js'
 
 /** A step with the number and the flags that every log entry has. */
 export type AcceptedStep = Step & {
@@ -12,13 +13,20 @@ export type AcceptedStep = Step & {
   readonly has_write_permission: boolean
 }
 
-/** The step of a request as rules see it. Flags that are not sent follow from the step. */
-export function acceptedStep(request: LogRequest, agent_id: string): AcceptedStep {
+/** The step of a request as rules see it; `next` is its number if it has none. Flags that are not sent follow from the step. */
+export function acceptedStep(request: StepRequest, agent_id: string, next: number): AcceptedStep {
   const { task_id, step_type, timestamp } = request
   const payload = Object.fromEntries(
     payloadFields.flatMap((field) => (field in request ? [[field, request[field]]] : [])),
   )
-  const step = { ...payload, agent_id, task_id, step_type, timestamp, step: request.step ?? request.step_number ?? 0 }
+  const step = {
+    ...payload,
+    agent_id,
+    task_id,
+    step_type,
+    timestamp,
+    step: request.step ?? request.step_number ?? next,
+  }
   return {
     ...step,
     is_external_call: request.is_external_call ?? isExternalCall(step),
@@ -52,7 +60,7 @@ export interface NewEntry {
 const committedFields = payloadFields.toSorted()
 
 /** Commits to each payload field of the request, with fresh salts. */
-export function commitPayload(request: LogRequest): CommittedPayload {
+export function commitPayload(request: StepRequest): CommittedPayload {
   return commitTo(
     Object.fromEntries(
       committedFields.flatMap((field) => (request[field] === undefined ? [] : [[field, request[field]]])),

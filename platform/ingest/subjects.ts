@@ -1,8 +1,8 @@
 // The subjects of a step's data, which its sender declares: `properties.data.subject_id`, nested or dotted.
-import type { LogRequest } from '@svc/schemas'
+import type { StepRequest } from './step-request.js'
 
 /** The subjects that a step declares; most declare none. */
-export function subjectsOf({ properties }: LogRequest): string[] {
+export function subjectsOf({ properties }: StepRequest): string[] {
   if (properties === undefined || properties === null) return []
   const { data } = properties
   const nested = typeof data === 'object' && data !== null ? (data as Readonly<Record<string, unknown>>) : {}

@@ -1,19 +1,19 @@
 // The write queues of the log, one per organization: while one commit is in progress the next batch gathers. There is no
 // timer: an idle log commits at once, a busy one commits the steps that arrived meanwhile.
-import type { LogRequest } from '@svc/schemas'
 import type { Scope } from '../db/scope.js'
 import { PlatformError } from '../errors.js'
 import { gauge, type Metric } from '../http/exposition.js'
 import type { KeyIdentity } from '../http/principal.js'
 import { type Item, itemOf, type Outcome } from './batch.js'
 import { type CommitParts, commitBatch } from './commit.js'
+import type { StepRequest } from './step-request.js'
 
 /** The maximum number of entries in a commit: larger batches are no faster and delay others (docs/design/log.md §2). */
 const maxBatch = 256
 
 export interface Ingest {
   /** Outcomes in order, each after the commit of its entry. Never rejects: a failed step has an outcome with its error. */
-  readonly submit: (scope: Scope, key: KeyIdentity, requests: readonly LogRequest[]) => Promise<Outcome[]>
+  readonly submit: (scope: Scope, key: KeyIdentity, requests: readonly StepRequest[]) => Promise<Outcome[]>
   readonly metrics: () => Metric[]
   /** Waits until every submitted step is answered; later steps are rejected. */
   readonly close: () => Promise<void>
@@ -34,7 +34,7 @@ export function createIngest(parts: CommitParts, report: (error: unknown) => voi
   const running = new Set<Promise<void>>()
   let closed = false
 
-  const submit = (scope: Scope, key: KeyIdentity, requests: readonly LogRequest[]) => {
+  const submit = (scope: Scope, key: KeyIdentity, requests: readonly StepRequest[]) => {
     if (closed) {
       const error = new PlatformError('UNAVAILABLE', 'the platform is stopping: retry')
       return Promise.resolve(requests.map(() => ({ error })))

@@ -31,6 +31,7 @@ import * as actions from './0027-actions.js'
 import * as stops from './0028-stops.js'
 import * as unfinishedTasks from './0029-unfinished-tasks.js'
 import * as load from './0030-load.js'
+import * as origins from './0031-step-origins.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -61,6 +62,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0028-stops', migration: stops },
   { name: '0029-unfinished-tasks', migration: unfinishedTasks },
   { name: '0030-load', migration: load },
+  { name: '0031-step-origins', migration: origins },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -61,7 +61,14 @@ export async function deleteSpans(scope: Scope, tx: Transaction, spans: readonly
      where x.org_id = $1 and x.log_index between r.first and r.last and h.org_id = x.org_id and h.task_id = x.task_id`,
     ranges,
   )
-  for (const table of ['log_entries', 'log_payloads', 'log_violations', 'subject_places', 'memory_reads'])
+  for (const table of [
+    'log_entries',
+    'log_payloads',
+    'log_violations',
+    'subject_places',
+    'step_origins',
+    'memory_reads',
+  ])
     await tx.query(`delete from ${table} x ${inRanges}`, ranges)
   const deleted = await tx.query<{ type: string; subject_id: string }>(
     `delete from log_records x ${inRanges} returning x.type, x.subject_id`,
