@@ -13,6 +13,7 @@ import { repositoryRoutes } from './git/routes/repositories.js'
 import { actionRoutes } from './incidents/actions/routes/actions.js'
 import { deliveryRoutes } from './incidents/actions/routes/deliveries.js'
 import { incidentRoutes } from './incidents/routes/incidents.js'
+import { copilotRoutes } from './ingest/routes/copilot.js'
 import { engineRoutes } from './ingest/routes/evaluate.js'
 import { incidentReportRoutes } from './ingest/routes/incident-reports.js'
 import { stepRoutes } from './ingest/routes/logs.js'
@@ -34,6 +35,7 @@ import { reportRoutes } from './reports/routes/reports.js'
 export const routes = [
   ...stepRoutes,
   ...logRoutes,
+  ...copilotRoutes,
   ...engineRoutes,
   ...incidentReportRoutes,
   ...engineStateRoutes,

@@ -1058,6 +1058,124 @@ export interface ConsistencyProof {
 }
 
 /**
+ * Body of POST /api/v1/copilot/log: a step of a low-code agent, flat and lenient. Ids may be text or numbers. Names may be written in any case, such as `conversationId`. Other members are kept in properties.
+ */
+export interface CopilotRequest {
+  /**
+   * The agent, registered on its first call; also agent_key, agent_id, bot, copilot_id or assistant_id, or an object with an id
+   */
+  bot_id?:
+    | string
+    | number
+    | {
+        [k: string]: unknown
+      }
+  /**
+   * The name of a new agent; also bot_name or agent_name
+   */
+  name?: string
+  /**
+   * The task; also task_id, session_id, thread_id, chat_id or conversation, or an object with an id
+   */
+  conversation_id?:
+    | string
+    | number
+    | {
+        [k: string]: unknown
+      }
+  /**
+   * What was written; also message, content or utterance
+   */
+  text?: string
+  /**
+   * Who wrote it, user or bot; also sender, author or direction
+   */
+  role?: string
+  /**
+   * A step type, or message, start, end, error, model or tool; default step.message, or what the name of the tool says
+   */
+  step_type?: string
+  /**
+   * The tool that was called; also tool_name, function or function_name
+   */
+  tool?: string
+  /**
+   * The name of the step
+   */
+  step_name?: string
+  /**
+   * Input of the step; an object, or any other value
+   */
+  input?: {
+    [k: string]: unknown
+  }
+  /**
+   * Output of the step; an object, or any other value
+   */
+  output?: {
+    [k: string]: unknown
+  }
+  /**
+   * An id of this step: a step that is sent again with it is stored once; also activity_id, event_id or step_id
+   */
+  message_id?: string | number
+  /**
+   * The number of the step; default the next one of the task
+   */
+  step?: number | string
+  /**
+   * When it happened: a time, or seconds or milliseconds since 1970; default now
+   */
+  timestamp?: string | number
+  /**
+   * Facts about the step
+   */
+  properties?:
+    | {
+        [k: string]: unknown
+      }
+    | string
+  [k: string]: unknown
+}
+
+/**
+ * Answer of POST /api/v1/copilot/log: the logged step and its agent.
+ */
+export interface CopilotStep {
+  /**
+   * The agent that the request names; null when it names none, and the key has one agent
+   */
+  agent_id: string | null
+  log_id: string
+  /**
+   * The task of the conversation
+   */
+  task_id: string
+  step: number
+  /**
+   * Arrival ordinal in the task
+   */
+  seq: number
+  /**
+   * Lower-case hex SHA-256
+   */
+  hash: string
+  /**
+   * Hash of the previous entry of the task; empty for the first
+   */
+  prev_hash: string
+  /**
+   * Index in the log of the organization
+   */
+  log_index: number
+  /**
+   * RFC 3339 time, UTC
+   */
+  received_at: string
+  violations: StepViolation[]
+}
+
+/**
  * A page of deliveries.
  */
 export interface DeliveryList {
@@ -4933,6 +5051,8 @@ export interface SchemaTypes {
   'committed-result': CommittedResult
   'condition': Condition
   'consistency-proof': ConsistencyProof
+  'copilot-request': CopilotRequest
+  'copilot-step': CopilotStep
   'delivery-list': DeliveryList
   'delivery': Delivery
   'device-code': DeviceCode

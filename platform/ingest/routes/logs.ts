@@ -51,12 +51,12 @@ export const stepRoutes = [
 ]
 
 /** Runs the call once per Idempotency-Key. */
-function remembered(call: Call, parts: Resources, run: () => Promise<Reply>): Promise<Reply> {
+export function remembered(call: Call, parts: Resources, run: () => Promise<Reply>): Promise<Reply> {
   const request = { idempotency_key: call.header('idempotency-key'), raw: call.raw }
   return withIdempotencyKey(parts, call.scope, keyOf(call.principal), request, run)
 }
 
-function reply(status: number, body: unknown, replayed: boolean): Reply {
+export function reply(status: number, body: unknown, replayed: boolean): Reply {
   return { status, body, headers: replayed ? { 'idempotent-replayed': 'true' } : {} }
 }
 

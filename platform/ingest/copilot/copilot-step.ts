@@ -1,0 +1,145 @@
+// A flat body of a low-code tool as a step (docs/adr/0055-low-code.md).
+import { meaningOf, taskIdOf } from '@svc/engine'
+import { type AgentRegistration, canonicalType, type JsonMap } from '@svc/schemas'
+import { invalid } from '../../errors.js'
+import { validated } from '../../http/validate.js'
+import type { StepRequest } from '../step-request.js'
+import { booleanIn, type FlatBody, flatBody, idIn, mapIn, messageIn, numberIn, payloadIn, textIn } from './flat-body.js'
+import { stepTypeOf, timeOf, verbOf, type Writer, writerOf } from './words.js'
+
+export interface CopilotCall {
+  /** What the body says of its agent; null when it names none. */
+  readonly agent: AgentRegistration | null
+  readonly request: StepRequest
+}
+
+/** Reads a body that arrived at `now`, RFC 3339. Throws INVALID naming what is missing. */
+export function readCopilotCall(body: JsonMap, now: string): CopilotCall {
+  const flat = flatBody(body)
+  const agent = agentIn(flat)
+  const conversation = flat.take(['taskid', 'conversationid', 'conversation', 'sessionid', 'threadid', 'chatid'], idIn)
+  if (conversation === null)
+    throw invalid([{ path: 'conversation_id', message: 'is missing: send the id of the conversation' }])
+  const task_id = isId(conversation) ? conversation : taskIdOf(agent?.agent_key ?? '', conversation)
+  const { origins, properties: derived, ...step } = stepIn(flat, now)
+  const { properties, meta } = othersIn(flat, derived, isStart(step) ? agent : moreThanNamed(agent))
+  const named = { task_id, ...(agent !== null && { agent_key: agent.agent_key }) }
+  const request = { ...named, ...step, ...(Object.keys(properties).length > 0 && { properties }), meta }
+  // The schema asks for a number, which the log assigns.
+  validated('log-request', { step: 1, ...request })
+  return { agent, request: { ...request, ...(origins.length > 0 && { origins }) } }
+}
+
+function agentIn(flat: FlatBody): AgentRegistration | null {
+  const id = flat.take(['agentkey', 'botid', 'bot', 'agentid', 'agent', 'copilotid', 'assistantid'], idIn)
+  const name = flat.take(['name', 'botname', 'agentname', 'copilotname'], textIn)
+  if (id === null) return null
+  const about = ['purpose', 'owner_id', 'risk_classification', 'environment', 'declared_tools'] as const
+  const others = about.map((member) => [member, flat.take([member.replaceAll('_', '')], (value) => value)] as const)
+  const sent = Object.fromEntries(others.filter(([, value]) => value !== null))
+  // An id with other characters cannot be a key: its name is kept.
+  const agent_key = isId(id) ? id : taskIdOf('bot', id)
+  const named = name ?? (agent_key === id ? null : id)
+  return validated('agent-registration', { agent_key, ...(named !== null && { name: named }), ...sent })
+}
+
+/** Agents and tasks have ids of these characters. */
+function isId(text: string): boolean {
+  return /^[ -~]{1,200}$/.test(text)
+}
+
+function stepIn(flat: FlatBody, now: string) {
+  const tool = flat.take(['tool', 'toolname', 'function', 'functionname'], textIn)
+  const step_name = flat.take(['stepname'], textIn) ?? tool
+  const word = flat.take(['steptype'], textIn)
+  const text = flat.take(['text', 'message', 'content', 'utterance'], messageIn)
+  const writer = flat.take(['role', 'sender', 'author', 'direction', 'from'], writerOf)
+  const input = flat.take(['input', 'inputs', 'arguments', 'parameters'], payloadIn)
+  const output = flat.take(['output', 'outputs', 'result', 'response'], payloadIn)
+  if (word === null && tool === null && text === null && input === null && output === null)
+    throw invalid([{ path: 'text', message: 'is missing: send it, `tool`, `step_type`, `input` or `output`' }])
+  const named = word === null ? null : stepTypeOf(word)
+  const guess = named === null && step_name !== null ? meaningOf(step_name, {}) : null
+  const step_type = named ?? guess?.step_type ?? (word === null ? 'step.message' : 'step.unknown')
+  const isMessage = step_type === 'step.message'
+  const verb = flat.take(['verb', 'method'], verbOf) ?? guess?.verb ?? (isMessage ? verbBy(writer) : null)
+  const step = flat.take(['step', 'stepnumber'], stepNumberIn)
+  const flags = {
+    is_external_call: flat.take(['isexternalcall'], booleanIn),
+    has_write_permission: flat.take(['haswritepermission'], booleanIn),
+  }
+  return {
+    step_type,
+    timestamp: flat.take(['timestamp', 'time', 'createdat', 'date'], timeOf) ?? now,
+    ...withoutNulls({ verb, step_name, step, ...flags }),
+    ...payloads(text, input, output, isMessage && verb === 'GET'),
+    properties: { ...guess?.properties, ...(isMessage && writer !== null && { counterpart: { kind: 'user' } }) },
+    origins: originsIn(flat, step_type),
+  }
+}
+
+/** A message of the user is received, one of the bot is sent. */
+function verbBy(writer: Writer | null) {
+  return writer === null ? null : writer === 'user' ? ('GET' as const) : ('POST' as const)
+}
+
+/** What was received is the output of its step. */
+function payloads(text: string | null, input: JsonMap | null, output: JsonMap | null, isReceived: boolean) {
+  const own = text === null ? {} : { text }
+  const given = {
+    input: isReceived ? input : withText(input, own),
+    output: isReceived ? withText(output, own) : output,
+  }
+  return withoutNulls(given)
+}
+
+function withText(payload: JsonMap | null, own: JsonMap): JsonMap | null {
+  return payload === null && Object.keys(own).length === 0 ? null : { ...own, ...payload }
+}
+
+function stepNumberIn(value: unknown): number {
+  const number = numberIn(value)
+  if (number !== null) return number
+  throw invalid([{ path: 'step', message: 'must be a whole number from 1, or absent: the log then numbers the step' }])
+}
+
+/** A start has one identity, so that a conversation starts once. */
+function originsIn(flat: FlatBody, step_type: string): string[] {
+  const id = flat.take(['messageid', 'activityid', 'eventid', 'stepid'], idIn)
+  const own = id === null ? [] : [`message:${id}`]
+  return isStart({ step_type }) ? [...own, startOrigin] : own
+}
+
+export function isStart({ step_type }: Pick<StepRequest, 'step_type'>): boolean {
+  return canonicalType(step_type) === 'task.start'
+}
+
+/** What later calls say of their agent beyond its key and name: it is registered, and stays as it is. */
+function moreThanNamed(agent: AgentRegistration | null): AgentRegistration | null {
+  const { agent_key: _key, name: _name, ...more } = agent ?? { agent_key: '' }
+  return Object.keys(more).length > 0 ? agent : null
+}
+
+/** The identity of the first step of a conversation. */
+export const startOrigin = 'start'
+
+/** Every member that has no other meaning is a property; one that `properties` has with another value is kept in `meta`. */
+function othersIn(flat: FlatBody, derived: JsonMap, agent: AgentRegistration | null) {
+  const given = flat.take(['properties'], mapIn) ?? {}
+  const own = flat.take(['meta'], mapIn)
+  const rest = flat.rest()
+  const unused = Object.fromEntries(Object.entries(rest).filter(([key]) => Object.hasOwn(given, key)))
+  const meta = {
+    ...own,
+    ...(agent !== null && { agent }),
+    ...(Object.keys(unused).length > 0 && { unused }),
+    'svc.source': 'copilot',
+  }
+  return { properties: { ...derived, ...rest, ...given }, meta }
+}
+
+function withoutNulls<T extends Readonly<Record<string, unknown>>>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as {
+    [K in keyof T]?: NonNullable<T[K]>
+  }
+}

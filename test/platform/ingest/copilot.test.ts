@@ -1,0 +1,113 @@
+// POST /api/v1/copilot/log: calls of low-code tools as data, with the steps and agents that they become.
+
+import { readFileSync } from 'node:fs'
+import type { Agent, AgentList, CopilotStep, TaskChain, TaskList, Verification } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+
+interface CopilotCase {
+  readonly name: string
+  readonly calls: readonly Readonly<Record<string, unknown>>[]
+  readonly agent?: string
+  readonly agent_name?: string
+  readonly agent_risk?: string
+  readonly status?: string
+  readonly statuses?: readonly number[]
+  readonly steps: readonly Readonly<Record<string, unknown>>[]
+}
+
+const cases = parse(readFileSync(new URL('../../cases/copilot.yaml', import.meta.url), 'utf8')) as CopilotCase[]
+const postgres = await sharedPostgres()
+const path = '/api/v1/copilot/log'
+
+describe.each([
+  { kind: 'pglite', url: () => null },
+  ...(postgres === null ? [] : [{ kind: 'postgresql', url: () => postgres.freshDatabase() }]),
+])('POST /api/v1/copilot/log on $kind', ({ url }) => {
+  let platform: TestPlatform
+  beforeAll(async () => {
+    platform = await startPlatform({ database_url: url() })
+  })
+  afterAll(() => discard(platform))
+
+  const send = (body: unknown, headers = {}) => platform.call<CopilotStep>('POST', path, { as: 'key', body, headers })
+
+  it.each(cases.map((each, index) => ({ ...each, id: `c ${index}` })))('logs $name', async (each) => {
+    const inConversation = (call: object) =>
+      JSON.parse(
+        JSON.stringify(call)
+          .replaceAll('"conversation"}', `"${each.id}"}`)
+          .replaceAll('"conversation",', `"${each.id}",`),
+      )
+    const answers: { status: number; body: CopilotStep }[] = []
+    for (const call of each.calls) answers.push(await send(inConversation(call)))
+    expect(answers.map(({ status }) => status)).toEqual(each.statuses ?? each.calls.map(() => 201))
+
+    const { body: chain } = await platform.call<TaskChain>('GET', `/api/v1/tasks/${each.id}/chain`, { as: 'key' })
+    const [start, ...steps] = chain.entries
+    expect(start).toMatchObject({ step: 1, step_type: expect.stringMatching(/^(task\.start|START_NODE)$/) })
+    expect(steps).toHaveLength(each.steps.length)
+    for (const [index, { verb, ...expected }] of each.steps.entries()) {
+      expect(steps[index]).toMatchObject(expected)
+      if (verb !== undefined) expect(steps[index]?.verb ?? null).toBe(verb)
+    }
+    const { body: verified } = await platform.call<Verification>('GET', `/api/v1/tasks/${each.id}/verify`, {
+      as: 'key',
+    })
+    expect(verified).toMatchObject({ valid: true })
+    const [first] = answers
+    const { body: agent } = await platform.call<Agent>('GET', `/api/v1/agents/${first?.body.agent_id}`)
+    if (each.agent !== undefined) expect(agent.agent_key).toBe(each.agent)
+    if (each.agent_name !== undefined) expect(agent.name).toBe(each.agent_name)
+    if (each.agent_risk !== undefined) expect(agent.risk_classification).toBe(each.agent_risk)
+    const { body: tasks } = await platform.call<TaskList>('GET', `/api/v1/logs/tasks?q=${encodeURIComponent(each.id)}`)
+    expect(tasks.tasks[0]).toMatchObject({ status: each.status ?? 'running' })
+  })
+
+  it('registers one agent for concurrent first calls, and starts their conversation once', async () => {
+    const calls = Array.from({ length: 8 }, (_, n) => ({ bot_id: 'at-once', conversation_id: 'at-once', text: `${n}` }))
+    const answers = await Promise.all(calls.map((body) => send(body)))
+    expect(answers.map(({ status }) => status)).toEqual(calls.map(() => 201))
+    expect(answers.map(({ body }) => body.step).sort((a, b) => a - b)).toEqual([2, 3, 4, 5, 6, 7, 8, 9])
+    const { body } = await platform.call<AgentList>('GET', '/api/v1/agents?q=at-once')
+    expect(body.agents).toHaveLength(1)
+    const { body: verified } = await platform.call<Verification>('GET', '/api/v1/tasks/at-once/verify', { as: 'key' })
+    expect(verified.valid).toBe(true)
+  })
+
+  it('repeats the answer of a request with the same Idempotency-Key', async () => {
+    const body = { bot_id: 'desk', conversation_id: 'repeated', text: 'Hi' }
+    const first = await send(body, { 'idempotency-key': 'copilot-1' })
+    const second = await send(body, { 'idempotency-key': 'copilot-1' })
+    expect(second.status).toBe(200)
+    expect(second.body).toEqual(first.body)
+  })
+
+  it.each([
+    ['no conversation', { bot_id: 'desk', text: 'Hi' }, 'conversation_id'],
+    ['nothing to log', { bot_id: 'desk', conversation_id: 'c' }, 'text'],
+    ['a step that is no number', { bot_id: 'desk', conversation_id: 'c', text: 'x', step: 'three' }, 'step'],
+    ['a step type with other characters', { bot_id: 'desk', conversation_id: 'c', step_type: 'ä ö' }, 'step_type'],
+    [
+      'a risk level that does not exist',
+      { bot_id: 'new-desk', conversation_id: 'c', text: 'x', risk_classification: 'low' },
+      'risk_classification',
+    ],
+    ['a list', [{ bot_id: 'desk', conversation_id: 'c', text: 'x' }], ''],
+  ])('rejects %s, and names the member', async (_name, body, member) => {
+    const answer = await platform.call<{ code: string; errors: { path: string }[] }>('POST', path, { as: 'key', body })
+    expect(answer.status).toBe(422)
+    expect(answer.body.errors.map((error) => error.path)).toContain(member)
+  })
+
+  it('asks for the agent where the key has several', async () => {
+    const answer = await platform.call<{ code: string; detail: string }>('POST', path, {
+      as: 'key',
+      body: { conversation_id: 'unnamed', text: 'Hi' },
+    })
+    expect(answer.body).toMatchObject({ code: 'INVALID' })
+    expect(answer.body.detail).toContain('agent_id')
+  })
+})
