@@ -17,6 +17,7 @@ import { copilotRoutes } from './ingest/routes/copilot.js'
 import { engineRoutes } from './ingest/routes/evaluate.js'
 import { incidentReportRoutes } from './ingest/routes/incident-reports.js'
 import { stepRoutes } from './ingest/routes/logs.js'
+import { traceRoutes } from './ingest/routes/traces.js'
 import { jobRoutes } from './jobs/routes.js'
 import { bundleRoutes } from './log/bundle/routes.js'
 import { eventRoutes } from './log/read/routes/events.js'
@@ -34,6 +35,7 @@ import { reportRoutes } from './reports/routes/reports.js'
 
 export const routes = [
   ...stepRoutes,
+  ...traceRoutes,
   ...logRoutes,
   ...copilotRoutes,
   ...engineRoutes,

@@ -16,6 +16,7 @@ export {
   type JsonProblem,
   type JsonReading,
   lineAndColumn,
+  parseSentBatch,
   parseSentPolicy,
   parseStoredJson,
   parseStrictJson,

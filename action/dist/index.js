@@ -22869,6 +22869,10 @@ const sentPolicy = {
 	...sent,
 	maxDepth: maxPolicyDepth + 8
 };
+const sentBatch = {
+	...sent,
+	maxDepth: 64 + 2
+};
 const stored$1 = {
 	maxDepth: maxStoredDepth,
 	isExact: (literal) => Number.isSafeInteger(Number(literal)) || String(Number(literal)) === literal,

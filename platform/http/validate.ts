@@ -1,6 +1,6 @@
 // From bytes to checked values: strict JSON, then the schema; an error names every field that is wrong.
 import { createChecker, createNullRemoval, type SchemaProblem } from '@svc/engine'
-import { lineAndColumn, parseSentPolicy, parseStrictJson } from '@svc/proof'
+import { lineAndColumn, parseSentBatch, parseSentPolicy, parseStrictJson } from '@svc/proof'
 import { documents, type SchemaName, type SchemaTypes } from '@svc/schemas'
 import { type FieldError, invalid, PlatformError } from '../errors.js'
 
@@ -20,6 +20,21 @@ export function readJson(bytes: Uint8Array): unknown {
 export function readPolicyJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw new PlatformError('MALFORMED', 'the body is empty: send JSON')
   return parseText(decode(bytes), null, parseSentPolicy)
+}
+
+/**
+ * The same for a list of reports, each of which may be as deep as a request. Texts that were cut inside a character are
+ * accepted: the half is replaced, because no record can hold it, and one report must not make a list invalid.
+ */
+export function readReportJson(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) throw new PlatformError('MALFORMED', 'the body is empty: send JSON')
+  return parseText(wellFormed(decode(bytes)), null, parseSentBatch)
+}
+
+function wellFormed(json: string): string {
+  if (!/\\u[dD][89a-fA-F]/.test(json)) return json
+  const escapes = /\\(?:u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})|u(d[89a-f][0-9a-f]{2})|.)/gis
+  return json.replaceAll(escapes, (found, _high, _low, lone) => (lone === undefined ? found : '\\ufffd'))
 }
 
 /** Reads a body of JSON lines without blank ones; a line that is not JSON becomes the error MALFORMED. */

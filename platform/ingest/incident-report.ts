@@ -17,6 +17,8 @@ export interface ReportedViolation {
   readonly mode: StepViolation['mode'] | null
   readonly waived: boolean
   readonly reason: string | null
+  /** Why it is reported: of a line, `violated` or `executed_although_blocked`. */
+  readonly reported_reason: string | null
   readonly details: JsonMap
 }
 
@@ -39,6 +41,7 @@ export function reportIn(body: unknown): ReportedViolation {
     mode: inner.mode ?? report.mode ?? null,
     waived: inner.waived ?? report.waived ?? false,
     reason: inner.reason ?? (report.violation === undefined ? null : (report.reason ?? null)),
+    reported_reason: report.reason ?? null,
     details: inner.violation_details ?? report.violation_details ?? {},
   }
   assertNamed(found)

@@ -27,6 +27,9 @@ const sent: Grammar = {
 /** A policy, and the levels that a request wraps it in. */
 const sentPolicy: Grammar = { ...sent, maxDepth: maxPolicyDepth + 8 }
 
+/** Requests in a list, and the two levels around them. */
+const sentBatch: Grammar = { ...sent, maxDepth: maxRequestDepth + 2 }
+
 /** RFC 8785 writes a double below 10^21 as an integer literal, in whatever form it was sent. */
 const stored: Grammar = {
   maxDepth: maxStoredDepth,
@@ -45,6 +48,11 @@ export function parseStrictJson(text: string): JsonReading {
 /** The same for a request with a policy, whose compound rules may be nested deeper. */
 export function parseSentPolicy(text: string): JsonReading {
   return parsed(text, sentPolicy)
+}
+
+/** The same for a request with a list, each item of which may be as deep as a request. */
+export function parseSentBatch(text: string): JsonReading {
+  return parsed(text, sentBatch)
 }
 
 /**

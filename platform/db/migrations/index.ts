@@ -32,6 +32,7 @@ import * as stops from './0028-stops.js'
 import * as unfinishedTasks from './0029-unfinished-tasks.js'
 import * as load from './0030-load.js'
 import * as origins from './0031-step-origins.js'
+import * as traceReports from './0032-trace-reports.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -63,6 +64,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0029-unfinished-tasks', migration: unfinishedTasks },
   { name: '0030-load', migration: load },
   { name: '0031-step-origins', migration: origins },
+  { name: '0032-trace-reports', migration: traceReports },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -7,7 +7,7 @@ export type Trigger = Action['on'][number]
 /** What can trigger actions. */
 export interface Occurrence {
   readonly on: Trigger
-  readonly subject_kind: 'incident' | 'task' | 'log' | 'repository' | 'assignment'
+  readonly subject_kind: 'incident' | 'task' | 'agent' | 'log' | 'repository' | 'assignment'
   /** Deliveries of one action about one subject keep their order. */
   readonly subject_id: string
   readonly severity?: Incident['severity']

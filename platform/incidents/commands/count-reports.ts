@@ -56,14 +56,15 @@ export async function countReports(
 }
 
 /** The answer for an occurrence that is known, which then is also known as reported; null for a new one. */
-function joinKnown(known: NewOccurrence[], joined: Set<NewOccurrence>, report: OccurrencePlace): CountedReport | null {
+function joinKnown(known: NewOccurrence[], joined: Set<NewOccurrence>, report: FoundViolation): CountedReport | null {
   const found = sameEvaluation(known, report) ?? sameOccurrence(known, report)
   if (found === undefined) return null
   const { incident_id, reported_as, evaluation_id } = found
   const is_repeated = reported_as !== null && (report.evaluation_id === null || report.evaluation_id === evaluation_id)
   if (is_repeated) return { incident_id, outcome: reported_as }
   const named = evaluation_id ?? report.evaluation_id
-  const next = { ...found, evaluation_id: named, reported_as: reported_as ?? ('known' as const) }
+  const reported_reason = found.reported_reason ?? report.reported_reason ?? null
+  const next = { ...found, evaluation_id: named, reported_as: reported_as ?? ('known' as const), reported_reason }
   known[known.indexOf(found)] = next
   joined.delete(found)
   joined.add(next)

@@ -28,6 +28,8 @@ export interface FoundViolation extends OccurrencePlace {
   readonly scope: NewIncident['scope']
   readonly risk_score: number
   readonly violation: StepViolation
+  /** Why an engine reported it; absent for what the platform found. */
+  readonly reported_reason?: string | null
 }
 
 /** The incident that counts a violation, and whether the violation opened it. */
@@ -172,7 +174,7 @@ function keyOf({ policy_id, agent_id, task_id }: IncidentKey): string {
 }
 
 function occurrenceOf(
-  { policy_id, agent_id, task_id, step, evaluation_id, log_id }: FoundViolation,
+  { policy_id, agent_id, task_id, step, evaluation_id, log_id, reported_reason = null }: FoundViolation,
   incident_id: string,
   number: number,
   by: 'evaluated' | 'reported',
@@ -180,7 +182,7 @@ function occurrenceOf(
   const is_evaluated = by === 'evaluated'
   const reported_as = is_evaluated ? null : number === 1 ? 'new' : 'counted'
   const place = { policy_id, agent_id, task_id, step, evaluation_id, log_id }
-  return { ...place, incident_id, number, is_evaluated, reported_as }
+  return { ...place, incident_id, number, is_evaluated, reported_as, reported_reason }
 }
 
 function newIncident(group: Group, now: number): NewIncident {

@@ -23,6 +23,8 @@ export interface NewOccurrence extends OccurrencePlace {
   readonly log_id: string | null
   readonly is_evaluated: boolean
   readonly reported_as: ReportOutcome | null
+  /** Why an engine reported it, such as executed_although_blocked. */
+  readonly reported_reason: string | null
 }
 
 const types = {
@@ -38,6 +40,7 @@ const types = {
   is_evaluated: 'boolean',
   evaluation_id: 'text',
   reported_as: 'text',
+  reported_reason: 'text',
 } as const
 
 /** Inserts occurrences; `now` is ms since 1970. */
@@ -97,7 +100,7 @@ export async function findOccurrences(
          and o.policy_id = k.policy_id and o.agent_id = k.agent_id and o.task_id = k.task_id ${pending}
      )
      select incident_id, number, policy_id, agent_id, nullif(task_id, '') as task_id, nullif(step, 0) as step, log_id,
-       is_evaluated, evaluation_id, reported_as
+       is_evaluated, evaluation_id, reported_as, reported_reason
      from found order by at, incident_id, number`,
     [scope.org_id, ...columnsOf(rows, ['policy_id', 'agent_id', 'task_id', 'step', 'evaluation_id'])],
   )
@@ -105,7 +108,7 @@ export async function findOccurrences(
 
 type OccurrenceChange = Pick<
   NewOccurrence,
-  'incident_id' | 'number' | 'log_id' | 'is_evaluated' | 'evaluation_id' | 'reported_as'
+  'incident_id' | 'number' | 'log_id' | 'is_evaluated' | 'evaluation_id' | 'reported_as' | 'reported_reason'
 >
 
 /** Writes what was learned of occurrences. */
@@ -115,14 +118,22 @@ export async function updateOccurrences(
   changes: readonly OccurrenceChange[],
 ): Promise<void> {
   if (changes.length === 0) return
-  const columns = ['incident_id', 'number', 'log_id', 'is_evaluated', 'evaluation_id', 'reported_as'] as const
+  const columns = [
+    'incident_id',
+    'number',
+    'log_id',
+    'is_evaluated',
+    'evaluation_id',
+    'reported_as',
+    'reported_reason',
+  ] as const
   await tx.query(
     `with u as (
-       select * from unnest($2::text[], $3::bigint[], $4::text[], $5::boolean[], $6::text[], $7::text[])
+       select * from unnest($2::text[], $3::bigint[], $4::text[], $5::boolean[], $6::text[], $7::text[], $8::text[])
          as u(${columns.join(', ')})
      )
      update incident_occurrences o set log_id = u.log_id, is_evaluated = u.is_evaluated,
-       evaluation_id = u.evaluation_id, reported_as = u.reported_as
+       evaluation_id = u.evaluation_id, reported_as = u.reported_as, reported_reason = u.reported_reason
      from u where o.org_id = $1 and o.incident_id = u.incident_id and o.number = u.number`,
     [scope.org_id, ...columnsOf(changes, columns)],
   )
@@ -140,7 +151,7 @@ export async function listOccurrences(
   where.add('number > ?', after ?? undefined)
   const rows = await tx.query<IncidentOccurrence>(
     `select number, log_id, nullif(step, 0) as step, ${utc('at')}, evaluation_id, is_evaluated,
-       reported_as is not null as is_reported
+       reported_as is not null as is_reported, reported_reason
      from incident_occurrences where ${where.text} order by number limit ${limit}`,
     where.values,
   )

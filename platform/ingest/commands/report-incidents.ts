@@ -100,7 +100,17 @@ function violationOf(named: Named, report: ReportedViolation): FoundViolation | 
   const { waived } = report
   const details = { policy_id, name, severity, mode, waived, manifest_id, violation_details: detailsOf(report, policy) }
   const risk_score = mode === 'enforce' ? risks[severity] : 0
-  return { policy_id, agent_id, task_id, step, evaluation_id, log_id: null, scope, risk_score, violation: details }
+  const place = { policy_id, agent_id, task_id, step, evaluation_id, log_id: null }
+  return { ...place, scope, risk_score, violation: details, reported_reason: shownReason(report) }
+}
+
+/** Characters of a reason of a report; pages have 200 occurrences. */
+const maxReason = 500
+
+/** The reason without NUL, which the database does not take. */
+function shownReason({ reported_reason }: ReportedViolation): string | null {
+  const shown = reported_reason?.replaceAll('\0', '\ufffd') ?? null
+  return shown === null || shown.length <= maxReason ? shown : `${shown.slice(0, maxReason).toWellFormed()}…`
 }
 
 /** docs/design/engine.md §5 */

@@ -32,6 +32,8 @@ export function summaryOf({ type, timestamp, data }: DeliveryBody, public_url: s
 const titles: Readonly<Record<string, string>> = {
   'action.test': 'a test of svc: this action works',
   'task.unfinished': 'a task has not ended in time',
+  'step.unrecorded': 'a step was not recorded in time after its decision',
+  'trace.gap': 'steps are missing in a trace: the engine could not keep them',
   'log.invalid': 'the log is invalid: its checkpoints are rejected',
   'resync.failed': 'manifests could not be read from their repository',
 }

@@ -67,6 +67,7 @@ export async function deleteSpans(scope: Scope, tx: Transaction, spans: readonly
     'log_violations',
     'subject_places',
     'step_origins',
+    'trace_reports',
     'memory_reads',
   ])
     await tx.query(`delete from ${table} x ${inRanges}`, ranges)

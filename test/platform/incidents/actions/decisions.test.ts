@@ -35,6 +35,8 @@ const triggers: Conditions['on'] = [
   'incident.created',
   'incident.changed',
   'task.unfinished',
+  'step.unrecorded',
+  'trace.gap',
   'log.invalid',
   'resync.failed',
 ]

@@ -1,0 +1,81 @@
+// What a local engine reports beside steps and incidents: a decision whose step was not recorded, or steps that it had to drop.
+import type { JsonMap, TraceGap, UnrecordedStep } from '@svc/schemas'
+import { invalid } from '../errors.js'
+import { validated } from '../http/validate.js'
+import { withZone } from '../ledger/stored-step.js'
+import type { ReportId } from './store/trace-reports.js'
+
+export interface TraceReport extends ReportId {
+  /** Null for steps of several tasks. */
+  readonly task_id: string | null
+  /** The data of its event, without the agent. */
+  readonly data: JsonMap
+  /** Reports of one agent with the same cause are delivered once. */
+  readonly cause: string
+}
+
+/** Characters of a reason and of a name, and violations: lists return 200 events. */
+const maxReason = 500
+const maxName = 200
+const maxViolations = 20
+
+/** Throws INVALID. */
+export function unrecordedIn(value: unknown): TraceReport {
+  const { task_id, evaluation_id, outcome, reason, decided_at, intended, violations } = validated(
+    'unrecorded-step',
+    value,
+  )
+  const step = {
+    step_type: cut(intended.step_type, maxName),
+    step_name: cut(intended.step_name, maxName),
+    verb: cut(intended.verb, maxName),
+  }
+  const data = {
+    evaluation_id,
+    outcome,
+    ...step,
+    reason: cut(reason, maxReason),
+    decided_at: withZone(decided_at),
+    violations: violationsOf(violations),
+  }
+  // An agent that repeats a step in one task would flood the receiver.
+  const cause = JSON.stringify([task_id, outcome, ...Object.values(step)])
+  return { kind: 'unrecorded', id: evaluation_id, task_id, data, cause }
+}
+
+/** Throws INVALID. */
+export function gapIn(value: unknown): TraceReport {
+  const gap = validated('trace-gap', value)
+  const { gap_id, task_id = null, from, to, reason } = gap
+  const [first_step, last_step] = [numberIn(gap.first_step), numberIn(gap.last_step)]
+  if (first_step !== null && last_step !== null && last_step < first_step)
+    throw invalid([{ path: 'last_step', message: `must be at least \`first_step\` ${first_step}, found ${last_step}` }])
+  const data = {
+    steps: numberIn(gap.steps),
+    first_step,
+    last_step,
+    from: withZone(from),
+    to: withZone(to),
+    reason: cut(reason, maxReason),
+  }
+  return { kind: 'gap', id: gap_id, task_id, data, cause: gap_id }
+}
+
+function violationsOf(violations: UnrecordedStep['violations'] = []) {
+  return violations.slice(0, maxViolations).map(({ policy_id, name, code }) => ({
+    policy_id: typeof policy_id === 'string' ? cut(policy_id, maxName) : (policy_id ?? null),
+    name: cut(name, maxName),
+    code: cut(code, maxName),
+  }))
+}
+
+function numberIn(value: TraceGap['first_step']): number | null {
+  return value === undefined ? null : Number(value)
+}
+
+/** The text without NUL, which the database does not take. */
+function cut(text: string | undefined, length: number): string | null {
+  if (text === undefined) return null
+  const shown = text.replaceAll('\0', '\ufffd')
+  return shown.length > length ? `${shown.slice(0, length).toWellFormed()}…` : shown
+}
