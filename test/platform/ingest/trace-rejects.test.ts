@@ -120,7 +120,8 @@ describe('a request', () => {
     ['of another type', { body: whole, headers: { 'content-type': 'text/plain' } }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
     ['with a bad Idempotency-Key', { body: whole, headers: { 'idempotency-key': 'a b' } }, 422, 'INVALID'],
   ]
-  it.each(cases)('%s is rejected', async (_, more, status, code, says = /./) => {
+  it.each(cases.map((row) => ({ name: row[0], row })))('$name is rejected', async ({ row }) => {
+    const [, more, status, code, says = /./] = row
     const before = await steps()
     const answer = await post(undefined, more)
     expect([answer.status, answer.body.code]).toEqual([status, code])
