@@ -30,7 +30,10 @@ export interface Sender {
  */
 export function traceLists({ raw, header, query }: Pick<Call, 'raw' | 'header' | 'query'>): TraceLists {
   const sent = /^application\/x-ndjson\b/i.test(header('content-type') ?? '') ? readJsonLines(raw) : readReportJson(raw)
-  const body: unknown = Array.isArray(sent) ? { steps: sent } : sent
+  const isList = Array.isArray(sent)
+  if (isList && query.agent_key === undefined)
+    throw invalid([{ path: 'agent_key', message: 'is missing: name the agent in the query, as `?agent_key=…`' }])
+  const body: unknown = isList ? { steps: sent } : sent
   const { agent_key, ...request } = validated('trace-request', isMap(body) ? withLists(body, query.agent_key) : body)
   if (lists.every((name) => (request[name] ?? []).length === 0))
     throw invalid([{ path: 'steps', message: `send at least one item, here or in ${quoted(lists.slice(1))}` }])

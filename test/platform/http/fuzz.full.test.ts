@@ -67,6 +67,8 @@ const sample = {
   token: 'x'.repeat(43),
   kind: 'invitation',
   entries: [{ task_id: 't' }],
+  steps: [{ task_id: 't', step_type: 'task.start' }],
+  gaps: [{ gap_id: 'g', steps: 1 }],
   intended: { step_type: 'step.exec' },
   context: { agent_id: 'a', task_id: 't' },
   declared_tools: ['x'],
@@ -136,7 +138,13 @@ describe('an arbitrary request', () => {
   it('is never answered with 5xx when its body is nearly JSON', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.constantFrom('/api/v1/agents', '/api/v1/logs', '/api/v1/logs/batch', '/api/v1/engine/evaluate'),
+        fc.constantFrom(
+          '/api/v1/agents',
+          '/api/v1/logs',
+          '/api/v1/logs/batch',
+          '/api/v1/traces',
+          '/api/v1/engine/evaluate',
+        ),
         fc.string({ unit: 'binary', maxLength: 200 }),
         (path, raw) => safe('POST', path, platform.api_key, raw),
       ),

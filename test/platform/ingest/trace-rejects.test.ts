@@ -46,7 +46,7 @@ describe('the caller', () => {
 
   it.each([
     ['of another key', 'theirs', 404, 'NOT_FOUND', 'register it first with POST /api/v1/agents'],
-    ['that is unknown', 'nobody', 404, 'NOT_FOUND', 'register it first'],
+    ['that is unknown', 'unknown', 404, 'NOT_FOUND', 'register it first'],
     ['that is deactivated', 'off', 403, 'AGENT_DEACTIVATED', 'reactivate'],
   ])('is rejected for an agent %s', async (_, agent_key, status, code, says) => {
     const answer = await post({ agent_key, steps: [step], gaps: [{ gap_id: 'g', steps: 1, ...times }] })

@@ -32,6 +32,7 @@ const notReached = [
   'responses stored for idempotency keys, for up to 24 hours',
   'the identifiers of tasks and agents, which every record holds',
   'keyed digests of what agents wrote to their memories',
+  'reasons of decisions without a recorded step, in the audit trail',
 ]
 const notReachedBySubject = 'other steps of the same tasks, and steps that do not name the subject: erase those by task'
 
