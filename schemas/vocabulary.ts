@@ -15,6 +15,8 @@ export interface PropertyWord {
   readonly name: string
   /** Type of its values, or the values. */
   readonly values: string
+  /** Whether it stays where payloads are left out (SVC_LOG_PAYLOADS=metadata_only): it says how the step acts, not on what. */
+  readonly holds: 'metadata' | 'content'
   readonly meaning: string
   /** `properties` of a step that has it. */
   readonly example: JsonMap
@@ -73,51 +75,71 @@ export const stepWords: readonly StepWord[] = Object.entries(meanings).map(([nam
 /** Older names of step types; rules compare them as the newer ones. */
 export const stepAliases: Readonly<Record<string, string>> = Object.fromEntries(aliases)
 
-const property = (name: string, values: string, meaning: string, value: unknown): PropertyWord => ({
+const property = (
+  name: string,
+  values: string,
+  holds: PropertyWord['holds'],
+  meaning: string,
+  value: unknown,
+): PropertyWord => ({
   name,
   values,
+  holds,
   meaning,
   example: name.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as JsonMap,
 })
 
 /** Well-known properties; others may be recorded as well, outside these namespaces. */
 export const propertyWords: readonly PropertyWord[] = [
-  property('target.host', 'text', 'the host that is read or changed', 'api.example.com'),
-  property('target.trust', 'internal | external', 'whether the target is outside the organization', 'external'),
-  property('target.resource_type', 'text', 'the kind of resource', 'invoice'),
-  property('target.path', 'text', 'the file or path that is read or changed', '/srv/data/orders.csv'),
-  property('data.classification', 'text or list', 'how sensitive the data is', 'confidential'),
-  property('data.subject_id', 'text', 'the data subject', 'customer-1207'),
-  property('exec.command', 'text or list', 'the command that runs', 'npm test'),
-  property('guard.check_type', 'text', 'the kind of check of a gate', 'human_approval'),
-  property('guard.result', 'text or true | false', 'the result of the gate', 'passed'),
-  property('guard.status', 'text', 'the same, under another name', 'approved'),
-  property('guard.decision', 'text', 'the same, under another name', 'allow'),
-  property('guard.passed', 'true | false', 'the same, under another name', true),
-  property('guard.approved', 'true | false', 'the same, under another name', true),
-  property('usage.total_tokens', 'number', 'tokens that a model call used', 812),
-  property('usage.cost_usd', 'number', 'the cost of the step, in US dollars', 0.004),
-  property('auth.principal', 'text', 'on whose behalf the step acts', 'mia@example.org'),
-  property('auth.method', 'text', 'how it is authenticated', 'oauth'),
-  property('counterpart.kind', 'user | agent | service', 'the sender or recipient of a message', 'user'),
-  property('counterpart.trust', 'text', 'how trusted the counterpart is', 'external'),
-  property('content.trust', 'own | third_party | public', 'who wrote the received content', 'public'),
-  property('content.trust_of', 'map of path to label', 'the same for parts of the output', {
+  property('target.host', 'text', 'metadata', 'the host that is read or changed', 'api.example.com'),
+  property(
+    'target.trust',
+    'internal | external',
+    'metadata',
+    'whether the target is outside the organization',
+    'external',
+  ),
+  property('target.resource_type', 'text', 'metadata', 'the kind of resource', 'invoice'),
+  property('target.path', 'text', 'content', 'the file or path that is read or changed', '/srv/data/orders.csv'),
+  property('data.classification', 'text or list', 'metadata', 'how sensitive the data is', 'confidential'),
+  property('data.subject_id', 'text', 'content', 'the data subject', 'customer-1207'),
+  property('exec.command', 'text or list', 'content', 'the command that runs', 'npm test'),
+  property('guard.check_type', 'text', 'metadata', 'the kind of check of a gate', 'human_approval'),
+  property('guard.result', 'text or true | false', 'metadata', 'the result of the gate', 'passed'),
+  property('guard.status', 'text', 'metadata', 'the same, under another name', 'approved'),
+  property('guard.decision', 'text', 'metadata', 'the same, under another name', 'allow'),
+  property('guard.passed', 'true | false', 'metadata', 'the same, under another name', true),
+  property('guard.approved', 'true | false', 'metadata', 'the same, under another name', true),
+  property('usage.total_tokens', 'number', 'metadata', 'tokens that a model call used', 812),
+  property('usage.cost_usd', 'number', 'metadata', 'the cost of the step, in US dollars', 0.004),
+  property('auth.principal', 'text', 'metadata', 'on whose behalf the step acts', 'mia@example.org'),
+  property('auth.method', 'text', 'metadata', 'how it is authenticated', 'oauth'),
+  property('counterpart.kind', 'user | agent | service', 'metadata', 'the sender or recipient of a message', 'user'),
+  property('counterpart.trust', 'text', 'metadata', 'how trusted the counterpart is', 'external'),
+  property('content.trust', 'own | third_party | public', 'metadata', 'who wrote the received content', 'public'),
+  property('content.trust_of', 'map of path to label', 'content', 'the same for parts of the output', {
     'emails.*.body': 'third_party',
   }),
   property(
     'content.sensitivity',
     'public | internal | confidential | secret',
+    'metadata',
     'how sensitive the content is',
     'internal',
   ),
-  property('content.synthetic', 'true | false', 'whether a model made the content', true),
-  property('content.marked', 'true | false', 'whether synthetic content is marked as such', true),
-  property('disclosure.ai', 'true | false', 'whether people are informed that they interact with an AI', true),
-  property('tool.source', 'text', 'where the tool comes from', 'https://tools.example.com/refund'),
-  property('tool.version', 'text', 'its version', '2.1.0'),
-  property('tool.digest', 'text', 'the digest of its code or description', `sha256:${'0'.repeat(64)}`),
-  property('svc.subagent.id', 'text', 'the sub-agent that performs the step', 'researcher-1'),
-  property('svc.subagent.depth', 'number', 'the number of its parent agents', 1),
-  property('svc.subagent.spawn_step', 'number', 'the step that started it', 4),
+  property('content.synthetic', 'true | false', 'metadata', 'whether a model made the content', true),
+  property('content.marked', 'true | false', 'metadata', 'whether synthetic content is marked as such', true),
+  property(
+    'disclosure.ai',
+    'true | false',
+    'metadata',
+    'whether people are informed that they interact with an AI',
+    true,
+  ),
+  property('tool.source', 'text', 'metadata', 'where the tool comes from', 'https://tools.example.com/refund'),
+  property('tool.version', 'text', 'metadata', 'its version', '2.1.0'),
+  property('tool.digest', 'text', 'metadata', 'the digest of its code or description', `sha256:${'0'.repeat(64)}`),
+  property('svc.subagent.id', 'text', 'metadata', 'the sub-agent that performs the step', 'researcher-1'),
+  property('svc.subagent.depth', 'number', 'metadata', 'the number of its parent agents', 1),
+  property('svc.subagent.spawn_step', 'number', 'metadata', 'the step that started it', 4),
 ]

@@ -287,10 +287,11 @@ async function stepsPage() {
       .map(([alias, name]) => `\`${alias}\` is \`${name}\``)
       .join(', '),
     properties: table(
-      ['property', 'values', 'meaning', 'example'],
-      propertyWords.map(({ name, values, meaning, example }) => [
+      ['property', 'values', 'holds', 'meaning', 'example'],
+      propertyWords.map(({ name, values, holds, meaning, example }) => [
         `\`${name}\``,
         cell(values),
+        holds,
         meaning,
         code({ properties: example }),
       ]),

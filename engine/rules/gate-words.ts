@@ -21,6 +21,41 @@ const positive = new Set([
   'granted',
 ])
 
+/** Other words for how a step ended. They have not passed, and neither has any further word. */
+const others = new Set([
+  'fail',
+  'failed',
+  'failure',
+  'error',
+  'no',
+  'false',
+  'block',
+  'blocked',
+  'deny',
+  'denied',
+  'reject',
+  'rejected',
+  'refuse',
+  'refused',
+  'decline',
+  'declined',
+  'cancelled',
+  'canceled',
+  'expired',
+  'timeout',
+  'pending',
+  'skipped',
+  'running',
+  'done',
+  'completed',
+])
+
+/** Whether the text is a word for a result, and so no payload. */
+export function isGateWord(text: string): boolean {
+  const word = text.toLowerCase()
+  return positive.has(word) || others.has(word)
+}
+
 const fields = [
   'guard.result',
   'guard.status',

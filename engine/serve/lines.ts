@@ -2,6 +2,7 @@
 import { type Behavior, isoTime, type JsonMap, type PolicyResult } from '@svc/schemas'
 import { toolsMember } from '../rules/task-tools.js'
 import type { ManifestInEffect } from '../source/source.js'
+import { payloadsMember } from '../trace/metadata.js'
 import type { TraceLine } from '../trace/sink.js'
 import type { LocalEvaluation } from './local-evaluation.js'
 
@@ -31,7 +32,8 @@ export function stepLine(step: Behavior, evaluation: LocalEvaluation, facts: Ste
     }),
   )
   // Only the engine writes these members; values that an agent sends are removed.
-  const { 'svc.eval': _eval, 'svc.manifests': _manifests, [toolsMember]: _tools, ...sent } = step.meta ?? {}
+  const { 'svc.eval': _eval, 'svc.manifests': _manifests, ...others } = step.meta ?? {}
+  const { [toolsMember]: _tools, [payloadsMember]: _payloads, ...sent } = others
   const meta = {
     ...sent,
     'svc.eval': {

@@ -5,9 +5,10 @@ import type { Writable } from 'node:stream'
 import { requestJson } from '@svc/proof'
 import { endpointOf } from '../source/fetch.js'
 import { openLines } from './file.js'
+import { withoutPayloads } from './metadata.js'
 import { postLines, type Receiver } from './post-lines.js'
 import { startSender } from './sender.js'
-import { type Sink, type TraceLine, withoutPayloads } from './sink.js'
+import type { Sink, TraceLine } from './sink.js'
 import { openSpool } from './spool.js'
 
 type Environment = Readonly<Record<string, string | undefined>>

@@ -1,11 +1,18 @@
 // The trace of the local engine: a line for each step, blocked evaluation, incident and end of a task.
 import type { Behavior, Evaluation, JsonMap, StepViolation } from '@svc/schemas'
-import { withOneMemoryLabel } from '../memory/labels.js'
 import type { Recall } from './recall.js'
 
 export type TraceLine =
   /** The end of a task through /end_task; it is not a step. The same id used again is a new task. */
-  | { readonly kind: 'end'; readonly recorded_at: string; readonly task_id: string }
+  | {
+      readonly kind: 'end'
+      readonly recorded_at: string
+      readonly task_id: string
+      /** The number that a task.end would have: the task has recorded steps, and none of them ends it. */
+      readonly step?: number
+      /** Of the recorded steps. */
+      readonly agent_id?: string
+    }
   | ({ readonly kind: 'step'; readonly recorded_at: string } & Behavior)
   /** A step that was evaluated, and blocked or asked about. It did not happen, so it is not a `step` line. */
   | {
@@ -41,6 +48,38 @@ export type TraceLine =
       /** A violated policy, or a blocked step that was executed. */
       readonly reason: 'violated' | 'executed_although_blocked'
     }
+  | UnrecordedLine
+  | GapLine
+
+/** A decision whose step was not recorded in time; one line for each. */
+export interface UnrecordedLine {
+  readonly kind: 'unrecorded'
+  readonly recorded_at: string
+  readonly task_id: string
+  readonly agent_id: string | null
+  readonly evaluation_id: string
+  readonly decided_at: string
+  readonly outcome: Evaluation['outcome']
+  readonly reason: string | null
+  readonly action_digest: string
+  readonly intended: Pick<Behavior, 'step_type' | 'verb' | 'step_name'>
+  readonly violations: readonly { readonly policy_id: number; readonly name: string; readonly code: string | null }[]
+}
+
+/** Steps that were dropped because what waits for the platform had no more room. */
+export interface GapLine {
+  readonly kind: 'gap'
+  readonly recorded_at: string
+  readonly gap_id: string
+  /** Null for steps of several tasks. */
+  readonly task_id: string | null
+  readonly steps: number
+  readonly first_step: number | null
+  readonly last_step: number | null
+  readonly from: string
+  readonly to: string
+  readonly reason: 'spool_full'
+}
 
 export interface Sink {
   /** True when lines go to standard output; nothing else may be printed there. */
@@ -54,17 +93,4 @@ export interface Sink {
   /** Resolves once all lines are durable. */
   readonly flush: () => Promise<void>
   readonly close: () => Promise<void>
-}
-
-/** Leaves `input` and `output` out of a line; `properties` and `meta` stay (SVC_LOG_PAYLOADS=metadata_only). */
-export function withoutPayloads(line: TraceLine): TraceLine {
-  if (line.kind === 'evaluation') {
-    const { input: _input, output: _output, ...intended } = line.intended
-    return { ...line, intended: withOneMemoryLabel(intended) }
-  }
-  if (line.kind !== 'step') return line
-  const { input: _input, output, ...rest } = withOneMemoryLabel(line)
-  // `output.status` is kept: it shows whether a step was blocked.
-  const status = output?.status
-  return typeof status === 'string' ? { ...rest, output: { status } } : rest
 }

@@ -27,8 +27,12 @@ function at(time: number, step: Step): Step {
   return parseTimestamp(step.timestamp ?? '') === time ? step : { ...step, timestamp: isoTime(time) }
 }
 
-/** No step has content although one acts: SVC_LOG_PAYLOADS=metadata_only leaves at most the status of an output. */
+/**
+ * A step says so, or no step has content although one acts: before the mark, SVC_LOG_PAYLOADS=metadata_only left at most
+ * the status of an output.
+ */
 export function isMetadataOnly(steps: readonly Step[]): boolean {
+  if (steps.some(({ meta }) => meta?.['svc.payloads'] === 'metadata_only')) return true
   const isBoundary = ({ step_type }: Step) => /^task\./.test(canonicalType(step_type) ?? '')
   const hasContent = ({ input, output }: Step) =>
     input !== undefined || Object.keys(output ?? {}).some((key) => key !== 'status')
