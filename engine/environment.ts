@@ -33,11 +33,12 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_INCIDENT_LOCATION:
     'where `svc serve` delivers incidents: `trace` (default), `stdout`, `file:PATH`, `api` (the platform) or an address',
   SVC_LOCAL_TOKEN: 'the token that callers of `svc serve` must send',
+  SVC_LOG_FORMAT: '`entry` writes traces as bodies of POST /api/v1/logs; default `behavior`',
   SVC_LOG_HOST: 'the name of this installation in checkpoints',
   SVC_LOG_KEY_DIR: 'the folder for the key that signs checkpoints',
   SVC_LOG_LEVEL: 'how much the platform logs, from `trace` to `silent`',
-  SVC_LOG_LOCATION: 'where `svc serve` writes traces: `file:PATH`, `stdout` or `none`',
-  SVC_LOG_PAYLOADS: '`metadata_only` leaves inputs and outputs out of traces',
+  SVC_LOG_LOCATION: 'where `svc serve` writes traces: `file:PATH`, `stdout`, `otlp:URL` or `none`',
+  SVC_LOG_PAYLOADS: '`metadata_only` leaves inputs, outputs and all other content out of traces; default `all`',
   SVC_MAIL_FROM: 'the sender of mails',
   SVC_OPERATOR_TOKEN: 'the operator token, instead of a generated one',
   SVC_OWNER_EMAIL: 'the owner of the first workspace',
@@ -47,6 +48,8 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_RATE_LIMIT_ADDRESS: 'attempts to sign in and wrong credentials per network address in 15 minutes',
   SVC_RATE_LIMIT_KEY: 'requests per API key in a minute',
   SVC_RATE_LIMIT_MAILBOX: 'sign-in links per mailbox in 15 minutes',
+  SVC_RECORD_TIMEOUT_SECONDS:
+    'seconds after which a decision whose step is not recorded is reported; `0` for never, default 600',
   SVC_REGISTRATION_CAP: 'accounts beyond this number are waitlisted',
   SVC_RESYNC_SECONDS: 'seconds between two readings of a branch of manifests',
   SVC_SEED_API_KEY: 'an API key to admit at the start',

@@ -8,6 +8,7 @@ export interface ServeOptions {
   readonly token?: string
   readonly failClosed?: true
   readonly logLocation?: string
+  readonly logFormat?: string
   readonly incidentLocation?: string
   readonly incidentFormat?: string
 }

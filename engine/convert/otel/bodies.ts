@@ -5,6 +5,7 @@ import { idsOf } from './evidence.js'
 import { createMessages } from './message-steps.js'
 import { inputOf, outputOf } from './messages.js'
 import { operationOf } from './operation.js'
+import { ownBody } from './own-step.js'
 import type { Span } from './span.js'
 import { delegation, modelBody, otherBody, toolSpanBody } from './span-bodies.js'
 import type { TimedBody } from './timed-body.js'
@@ -51,6 +52,8 @@ export function createBodies(tree: SpanTree, meanings: Meanings): Bodies {
           return ofTool(span)
         case 'agent':
           return ofAgent(span)
+        case 'own':
+          return [{ time: span.start, span, subagent: null, body: ownBody(span) }]
         case 'step':
           return [{ time: span.start, span, subagent: tree.subagentOf(span), body: otherBody(span, operation) }]
         default:

@@ -2,16 +2,20 @@
 // Names of older versions and of common libraries come after the current ones.
 import type { Body } from '../step-body.js'
 import type { Attributes } from './any-value.js'
+import { isOwnStep } from './own-step.js'
 import type { Span } from './span.js'
 
 export type Operation =
   | { readonly kind: 'model' | 'tool' | 'agent' }
+  /** A step of the local engine, which the span has whole. */
+  | { readonly kind: 'own' }
   /** A step that the operation alone settles. */
   | ({ readonly kind: 'step' } & Pick<Body, 'step_type' | 'verb'>)
 
 const model: Operation = { kind: 'model' }
 const tool: Operation = { kind: 'tool' }
 const agent: Operation = { kind: 'agent' }
+const own: Operation = { kind: 'own' }
 const retrieval: Operation = { kind: 'step', step_type: 'step.resource', verb: 'GET' }
 const ofMemory = (verb: 'GET' | 'POST' | 'PATCH' | 'DELETE'): Operation => ({
   kind: 'step',
@@ -52,6 +56,7 @@ const kinds: ReadonlyMap<unknown, Operation> = new Map<unknown, Operation>([
 
 /** The operation of a span; null for a span beside the acts of an agent, such as a request of a tool to a database. */
 export function operationOf({ attributes }: Span): Operation | null {
+  if (isOwnStep({ attributes })) return own
   const name = attributes.get('gen_ai.operation.name')
   if (name !== undefined) return operations.get(name) ?? null
   const kind = attributes.get('openinference.span.kind') ?? attributes.get('traceloop.span.kind')

@@ -27,14 +27,19 @@ export function stepsOfSpans(given: readonly Span[], task: SpanTask): Behavior[]
   const acts = [...tree.spans.flatMap(bodies.of), ...bodies.rest()]
   // Stable: what happened at the same time stays in the order of the spans.
   const timed = acts.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
-  const numbers = new Map(timed.flatMap(({ span }, index) => (span === null ? [] : [[span, index + 2] as const])))
+  const has = (step_type: string) => timed.some(({ body }) => body.step_type === step_type)
+  // The local engine writes the start and the end of a task when they happen.
+  const isOwn = tree.spans.every((span) => ['own', undefined].includes(operationOf(span)?.kind))
+  const start = isOwn || has('task.start') ? [] : [startOf(tree, task, timed)]
+  const first = start.length + 1
+  const numbers = new Map(timed.flatMap(({ span }, index) => (span === null ? [] : [[span, index + first] as const])))
   const steps = [
-    startOf(tree, task, timed),
+    ...start,
     ...timed.map(({ time, body, subagent }) => ({
       time,
       body: withSubagent(body, subagent, (started) => numbers.get(tree.spawnOf(started))),
     })),
-    ...endOf(tree, timed),
+    ...(isOwn || has('task.end') ? [] : endOf(tree, timed)),
   ]
   return steps.map(({ time, body }, index) => ({
     agent_id: task.agent_key,
