@@ -4226,7 +4226,7 @@ export interface RejudgeVerdict {
  */
 export interface ReleaseRequest {
   /**
-   * The evaluation whose reservation is released
+   * The evaluation whose step will not happen: its reservation is released, and its record is not awaited
    */
   evaluation_id: string
 }
@@ -4237,7 +4237,7 @@ export interface ReleaseRequest {
 export interface ReleasedReservation {
   status: 'ok'
   /**
-   * False for an unknown or expired reservation
+   * True for a reservation or a decision that waited for its step; false for others
    */
   released: boolean
 }

@@ -3,7 +3,7 @@ import type { Step } from '@svc/schemas'
 import type { LocalEvaluation } from './local-evaluation.js'
 
 /** Characters of a name, and of a reason or a remedy, so that the line stays readable. */
-const maxName = 100
+export const maxName = 100
 const maxSentence = 300
 
 /** Which step is blocked or asked about, why, by which policy, and what would allow it. */
@@ -19,7 +19,7 @@ export function blockedLine({ task_id = '', step_type, step_name }: Step, evalua
 }
 
 /** Text that stays on its line and inside its quotes, cut to a length. */
-function escaped(text: string, length: number): string {
+export function escaped(text: string, length: number): string {
   const cut = text.length > length ? `${text.slice(0, length)}…` : text
   return cut.replaceAll(/[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029"\\]/gu, (character) =>
     character === '"' || character === '\\'

@@ -22,6 +22,7 @@ import { narrowTools } from '../rules/task-tools.js'
 import type { PolicySource } from '../source/source.js'
 import type { Sink } from '../trace/sink.js'
 import { blockedLine } from './blocked-line.js'
+import type { Decisions } from './decisions.js'
 import { ServeError } from './errors.js'
 import { createEvaluator, type Evaluator } from './evaluator.js'
 import { evaluationLine, incidentLines, stepLine } from './lines.js'
@@ -41,6 +42,7 @@ export interface EngineParts {
   readonly newId: () => string
   readonly meter: Meter
   readonly memory: Memory
+  readonly decisions: Decisions
   /** Receives a line for each blocked step, and for each version of a manifest that a task has lost. */
   readonly notify: (line: string) => void
 }
@@ -81,7 +83,10 @@ export function createEngine(parts: EngineParts): LocalEngine {
   return {
     evaluate: (request) => evaluateIntended(state, request),
     record: ({ step }) => recordStep(state, step),
-    release: ({ evaluation_id }) => ({ status: 'ok', released: release(state, evaluation_id) }),
+    release: ({ evaluation_id }) => {
+      const was_open = state.decisions.release(evaluation_id)
+      return { status: 'ok', released: release(state, evaluation_id) || was_open }
+    },
     endTask: async ({ task_id }) => {
       await state.tasks.load(task_id, state.clock())
       endTask(state, task_id)
@@ -106,6 +111,7 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
   const step = state.memory.labelled({ timestamp: isoTime(now), ...intended, agent_id, task_id }, false)
   const evaluation = state.evaluator.step(task, step, occasionIn(task, step), false)
   awaitRecord(task, evaluation)
+  state.decisions.add(step, evaluation)
   if (reserve === true && !evaluation.blocked) reserveStep(state, task, evaluation.evaluation_id, { step, at: now })
   state.meter.evaluated(evaluation.outcome)
   if (evaluation.blocked) {
@@ -147,7 +153,9 @@ async function recordStep(state: EngineState, sent: Behavior): Promise<RecordedS
   if (Object.keys(task.facts).length === 0 && known !== undefined) setFacts(task, state.evaluator.facts(known, {}))
   const numbered = { step: sent.step ?? task.last_step + 1, timestamp: sent.timestamp ?? isoTime(now) }
   const step = state.memory.labelled({ ...agentOf(task), ...sent, ...numbered }, true)
-  keep(state, task, step, decisionOn(state, task, step))
+  const action_digest = actionDigest(step)
+  keep(state, task, step, decisionOn(state, task, step, action_digest))
+  state.decisions.settle(task_id, step.meta?.evaluation_id, action_digest)
   if (isBlocked(step)) stopTask(state, task, step)
   await state.sink.settled()
   return { step: step.step, task_id }
@@ -157,8 +165,7 @@ async function recordStep(state: EngineState, sent: Behavior): Promise<RecordedS
  * The decision on the step. When the evaluation allowed another action, the step is evaluated now, before it joins the
  * history, and so is a step that was asked about; a decision to block stays, also when the step was changed afterwards.
  */
-function decisionOn(state: EngineState, task: Task, step: Behavior): LocalEvaluation {
-  const action_digest = actionDigest(step)
+function decisionOn(state: EngineState, task: Task, step: Behavior, action_digest: string): LocalEvaluation {
   const decision = takeDecision(task, step.meta?.evaluation_id, action_digest)
   if (decision === null) return state.evaluator.step(task, step, occasionIn(task, step), true)
   state.reservations.delete(decision.evaluation_id)
@@ -176,6 +183,7 @@ function keep(state: EngineState, task: Task, step: Behavior & { step: number },
   state.memory.keep(step, task.history.others ?? (task.history_lost ? 'public' : null))
   task.written_tools = task.history.tools
   task.last_step = Math.max(task.last_step, step.step)
+  task.agent_id = step.agent_id ?? task.agent_id
   task.ended ||= occasionOf(step) === 'last_step'
   state.sink.write(stepLine(step, evaluation, { ...manifestFacts(state, task, evaluation), tools, now }))
   const incidents = incidentLines(step, evaluation, now, evaluation.blocked)
@@ -225,7 +233,13 @@ function release({ reservations }: EngineState, evaluation_id: string): boolean 
 function endTask(state: EngineState, task_id: string): void {
   const task = state.tasks.close(task_id)
   if (task !== null) concludeTask(state, task)
-  state.sink.write({ kind: 'end', recorded_at: isoTime(state.clock()), task_id })
+  state.sink.write({ kind: 'end', recorded_at: isoTime(state.clock()), task_id, ...missingEnd(task) })
+}
+
+/** The task.end that a task with recorded steps lacks, for receivers that know steps only. */
+function missingEnd(task: Task | null) {
+  if (task === null || task.ended || task.last_step === 0) return {}
+  return { step: task.last_step + 1, ...(task.agent_id !== null && { agent_id: task.agent_id }) }
 }
 
 /** Evaluates the task rules when no task.end did; their violations go to the trace and block nothing. */

@@ -1,13 +1,16 @@
 // Counters of the local engine for Prometheus (text exposition format 0.0.4).
 import type { Evaluation } from '@svc/schemas'
 import type { LoadedPolicies } from '../source/source.js'
+import type { Decisions } from './decisions.js'
+
+export type DecisionCounts = ReturnType<Decisions['counts']>
 
 export interface Meter {
   readonly evaluated: (outcome: Evaluation['outcome']) => void
   readonly recorded: (incidents: number, steps?: number) => void
   /** Seconds from the last byte of a request to /evaluate to the first byte of its answer. */
   readonly took: (seconds: number) => void
-  readonly text: (policies: LoadedPolicies, tasks: number) => string
+  readonly text: (policies: LoadedPolicies, tasks: number, decisions: DecisionCounts) => string
 }
 
 /** Upper bounds in seconds, from well below the target of 300 µs to the times of a stalled machine. */
@@ -32,9 +35,7 @@ export function createMeter(): Meter {
       seconds.count += 1
       for (const [index, bound] of bounds.entries()) if (time <= bound) buckets[index] = (buckets[index] ?? 0) + 1
     },
-    text: ({ load_state, set, offered }, tasks) => {
-      const metric = (name: string, type: string, help: string, rows: readonly string[]) =>
-        [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...rows].join('\n')
+    text: ({ load_state, set, offered }, tasks, decisions) => {
       const outcomes = Object.entries(evaluations)
       const name = 'svc_evaluate_seconds'
       return `${[
@@ -52,6 +53,7 @@ export function createMeter(): Meter {
         ]),
         metric('svc_steps_recorded_total', 'counter', 'Steps recorded.', [`svc_steps_recorded_total ${counted.steps}`]),
         metric('svc_incidents_total', 'counter', 'Incidents written.', [`svc_incidents_total ${counted.incidents}`]),
+        ...decisionMetrics(decisions),
         metric('svc_tasks', 'gauge', 'Tasks in memory.', [`svc_tasks ${tasks}`]),
         metric('svc_policies', 'gauge', 'Policies by whether they are in effect.', [
           `svc_policies{state="in_effect"} ${set.count}`,
@@ -66,4 +68,16 @@ export function createMeter(): Meter {
       ].join('\n')}\n`
     },
   }
+}
+
+function metric(name: string, type: string, help: string, rows: readonly string[]): string {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...rows].join('\n')
+}
+
+function decisionMetrics({ open, unrecorded }: DecisionCounts): string[] {
+  const [waiting, missed] = ['svc_decisions_open', 'svc_decisions_unrecorded_total']
+  return [
+    metric(waiting, 'gauge', 'Decisions whose steps are not recorded yet.', [`${waiting} ${open}`]),
+    metric(missed, 'counter', 'Decisions whose steps were not recorded in time.', [`${missed} ${unrecorded}`]),
+  ]
 }

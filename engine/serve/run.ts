@@ -7,10 +7,13 @@ import { printable } from '@svc/proof'
 import { unknownVariables } from '../environment.js'
 import { changeLines } from '../source/changes.js'
 import type { LoadedPolicies } from '../source/source.js'
-import { openMemoryStore, openSink } from '../trace/choose.js'
+import { dataFolder, openMemoryStore, openSink } from '../trace/choose.js'
 import { incidentProblem, withIncidents } from '../trace/incidents.js'
+import { traceProblem } from '../trace/settings.js'
 import type { Sink } from '../trace/sink.js'
 import { createAccess } from './access.js'
+import { openDecisionFile } from './decision-file.js'
+import { createDecisions, type Decisions } from './decisions.js'
 import { createEngine, type EngineParts } from './engine.js'
 import { createMemory } from './memory.js'
 import { createMeter } from './metrics.js'
@@ -24,7 +27,7 @@ export type { ServeOptions } from './options.js'
 export async function runServe(options: ServeOptions, env: Environment, out: Writable, err: Writable): Promise<number> {
   for (const warning of unknownVariables(env)) err.write(`svc serve: warning: ${warning}\n`)
   const settings = settingsOf(options, env)
-  const problem = problemOf(options, settings, env) ?? incidentProblem(options, env)
+  const problem = problemOf(options, settings, env) ?? traceProblem(options, env) ?? incidentProblem(options, env)
   if (problem !== null) {
     err.write(`svc serve: ${problem}\n`)
     return 1
@@ -33,14 +36,20 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     const report = (line: string) => err.write(`svc serve: ${printable(line)}\n`)
     const instance_id = randomUUID()
     const { source, close } = await policiesOf(options, env, instance_id, report)
-    const sink = withIncidents(openSink(options.logLocation, env, out, report), options, env, out, report)
-    const memory = createMemory(openMemoryStore(options.logLocation, env, report), report)
-    const { server, warmUp } = assemble({ source, sink, memory }, settings, instance_id, err)
+    const sink = withIncidents(openSink(options, env, out, report), options, env, out, report)
+    const memory = createMemory(openMemoryStore(options, env, report), report)
+    const decisions = watchDecisions(options, settings, env, sink, err)
+    const { server, warmUp } = assemble({ source, sink, memory, decisions }, settings, instance_id, err)
     await listen(server, options.port, options.host)
     announce(server, source.current(), sink.on_stdout ? err : out, err)
     setImmediate(warmUp)
+    const watch = setInterval(() => {
+      decisions.check()
+      decisions.save()
+    }, watchMs)
     await untilSignal()
-    await stop(server, sink)
+    clearInterval(watch)
+    await stop(server, sink, decisions)
     await close()
     return 0
   } catch (error) {
@@ -54,11 +63,41 @@ interface Settings {
   /** The token that callers must send; null on a loopback address, which needs none. */
   readonly token: string | null
   readonly fail_closed: boolean
+  /** How long the step of a decision may take, in seconds; 0 for any time, NaN for an invalid value. */
+  readonly record_seconds: number
 }
 
 function settingsOf({ host, token, failClosed }: ServeOptions, env: Environment): Settings {
   const given = token ?? env.SVC_LOCAL_TOKEN
-  return { host, token: given ? given : null, fail_closed: failClosed === true || isYes(env.SVC_FAIL_CLOSED) }
+  const { SVC_RECORD_TIMEOUT_SECONDS: seconds = '' } = env
+  return {
+    host,
+    token: given ? given : null,
+    fail_closed: failClosed === true || isYes(env.SVC_FAIL_CLOSED),
+    record_seconds:
+      seconds.trim() === '' ? 600 : /^\d{1,8}(\.\d+)?$/.test(seconds.trim()) ? Number(seconds) : Number.NaN,
+  }
+}
+
+/** How often decisions are looked at, ms: a crash forgets at most what the last second decided. */
+const watchMs = 500
+
+function watchDecisions(
+  options: ServeOptions,
+  { record_seconds }: Settings,
+  env: Environment,
+  sink: Sink,
+  err: Writable,
+): Decisions {
+  const folder = dataFolder(options, env)
+  const report = (line: string) => void err.write(`svc serve: ${printable(line)}\n`)
+  return createDecisions({
+    timeout: record_seconds === 0 ? null : record_seconds * 1000,
+    clock: Date.now,
+    write: sink.write,
+    notify: (line) => void err.write(`${line}\n`),
+    file: folder === null || record_seconds === 0 ? null : openDecisionFile(folder, report),
+  })
 }
 
 const yes = ['1', 'true']
@@ -74,7 +113,7 @@ const minTokenLength = 16
 /** The problem with the options; null when they can be used. */
 function problemOf(
   { baseline, policyFile, agentKey }: ServeOptions,
-  { host, token }: Settings,
+  { host, token, record_seconds }: Settings,
   env: Environment,
 ): string | null {
   if (baseline !== true && policyFile.length === 0) {
@@ -91,13 +130,15 @@ function problemOf(
   }
   const { SVC_FAIL_CLOSED: closed = '' } = env
   if (!isYes(closed) && !no.includes(closed.toLowerCase())) return `SVC_FAIL_CLOSED must be 1 or 0, found \`${closed}\``
+  if (Number.isNaN(record_seconds))
+    return `SVC_RECORD_TIMEOUT_SECONDS must be a number of seconds, or 0 for no limit, found \`${env.SVC_RECORD_TIMEOUT_SECONDS}\``
   if (token !== null && token.length < minTokenLength)
     return `the token must have at least ${minTokenLength} characters`
   return null
 }
 
 function assemble(
-  opened: Pick<EngineParts, 'source' | 'sink' | 'memory'>,
+  opened: Pick<EngineParts, 'source' | 'sink' | 'memory' | 'decisions'>,
   settings: Settings,
   instance_id: string,
   err: Writable,
@@ -144,11 +185,12 @@ function untilSignal(): Promise<void> {
 const stopTimeoutMs = 5_000
 
 /** Stops accepting requests, answers the running ones, and writes the trace to disk. */
-async function stop(server: Server, sink: Sink): Promise<void> {
+async function stop(server: Server, sink: Sink, decisions: Decisions): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve))
   const timer = setTimeout(() => server.closeAllConnections(), stopTimeoutMs)
   await closed
   clearTimeout(timer)
+  decisions.close()
   await sink.close()
 }
 

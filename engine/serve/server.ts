@@ -5,6 +5,7 @@ import type { PolicySource } from '../source/source.js'
 import { isGoverned } from '../source/state.js'
 import type { Access } from './access.js'
 import { type EvaluationWriter, evaluationWriter } from './answer.js'
+import type { Decisions } from './decisions.js'
 import type { LocalEngine } from './engine.js'
 import { problemOf, ServeError } from './errors.js'
 import { healthOf } from './health.js'
@@ -17,6 +18,7 @@ export interface ServerParts {
   readonly source: PolicySource
   readonly access: Access
   readonly memory: Memory
+  readonly decisions: Decisions
   readonly meter: Meter
   readonly fail_closed: boolean
   readonly instance_id: string
@@ -65,17 +67,21 @@ export function createLocalServer(parts: ServerParts): LocalServer {
 }
 
 function routesOf(parts: ServerParts, bodies: BodyReader, isListening: () => boolean): Routes {
-  const { engine, source, meter, clock } = parts
+  const { engine, source, meter, clock, decisions } = parts
   const write = evaluationWriter()
   const post =
     <T>(schema: SchemaName, act: (body: T) => unknown): Handler =>
     async (request) =>
       json(await act(await bodies.read<T>(request, schema)))
   const health = () => json(healthOf(source.current(), parts.memory.counts(), parts.instance_id, clock()))
+  const metrics = () => {
+    const text = meter.text(source.current(), engine.tasks(), decisions.counts())
+    return { status: 200, type: metricsType, text }
+  }
   return {
     '/health': ['GET', health],
     '/readyz': ['GET', () => readiness(parts, isListening())],
-    '/metrics': ['GET', () => ({ status: 200, type: metricsType, text: meter.text(source.current(), engine.tasks()) })],
+    '/metrics': ['GET', metrics],
     '/evaluate': ['POST', evaluation(parts, bodies, write)],
     '/record': ['POST', post('record-request', engine.record)],
     '/release': ['POST', post('release-request', engine.release)],

@@ -19,6 +19,8 @@ export interface Task {
   history: History
   /** Highest step number so far. */
   last_step: number
+  /** The agent of the latest step that names one. */
+  agent_id: string | null
   /** The agent as the last evaluation of this task saw it. */
   facts: JsonMap
   /** The tools of the task as the trace has them. */
@@ -45,6 +47,7 @@ export function newTask(task_id: string, policies: AppliedPolicies, history_lost
     policies,
     history: newHistory(policies.set),
     last_step: 0,
+    agent_id: null,
     facts: {},
     written_tools: null,
     pending: new Map(),

@@ -158,6 +158,7 @@ function resume(table: TaskTable, task_id: string, steps: readonly PastStep[], n
   task.history = historyOf(task.policies, steps)
   for (const { step } of steps) {
     task.last_step = Math.max(task.last_step, step.step ?? 0)
+    task.agent_id = step.agent_id ?? task.agent_id
     task.ended ||= occasionOf(step) === 'last_step'
   }
   task.written_tools = task.history.tools

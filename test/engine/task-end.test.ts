@@ -55,7 +55,7 @@ describe('/end_task', () => {
     await record('t1', gate)
     await endTask('t1')
     const text = readFileSync(join(serve.folder, 'data', 'traces.jsonl'), 'utf8')
-    expect(text).toMatch(/\n\{"kind":"end","recorded_at":"[^"]+","task_id":"t1"\}\n$/)
+    expect(text).toMatch(/\n\{"kind":"end","recorded_at":"[^"]+","task_id":"t1","step":2\}\n$/)
   })
 })
 

@@ -1,4 +1,6 @@
 // The local engine in this process, with a trace in memory.
+import type { DecisionFile } from '../../engine/serve/decision-file.js'
+import { createDecisions, type Decisions } from '../../engine/serve/decisions.js'
 import { createEngine, type EngineParts, type LocalEngine } from '../../engine/serve/engine.js'
 import { createMemory } from '../../engine/serve/memory.js'
 import { createMeter } from '../../engine/serve/metrics.js'
@@ -8,6 +10,8 @@ import type { Sink, TraceLine } from '../../engine/trace/sink.js'
 
 export interface EngineHere {
   readonly engine: LocalEngine
+  /** No timer checks them. */
+  readonly decisions: Decisions
   readonly trace: readonly TraceLine[]
   /** Lines for its operator. */
   readonly notes: readonly string[]
@@ -24,6 +28,9 @@ interface EngineHereParts {
   readonly sink?: Sink
   /** Default: a clock that stands still. */
   readonly clock?: () => number
+  /** How long the step of a decision may take, ms; default 10 minutes. */
+  readonly timeout?: number | null
+  readonly file?: DecisionFile | null
 }
 
 /** An engine in this process. */
@@ -32,24 +39,29 @@ export function engineHere({
   source,
   sink,
   clock = () => begin,
+  timeout = 600_000,
+  file = null,
 }: EngineHereParts = {}): EngineHere {
   const trace: TraceLine[] = []
   const notes: string[] = []
   const none = async () => undefined
   const policies = loadVersions('file', [], { dropped: [], outdated: [], ignored: [] }, null, begin)
   let ids = 0
+  const lines: Sink = sink ?? {
+    on_stdout: false,
+    write: (line) => {
+      trace.push(line)
+    },
+    settled: none,
+    recall: null,
+    flush: none,
+    close: none,
+  }
+  const notify = (line: string) => notes.push(line)
+  const decisions = createDecisions({ timeout, clock, write: lines.write, notify, file })
   const engine = createEngine({
     source: source ?? { current: () => policies, reload: async () => policies, close: none },
-    sink: sink ?? {
-      on_stdout: false,
-      write: (line) => {
-        trace.push(line)
-      },
-      settled: none,
-      recall: null,
-      flush: none,
-      close: none,
-    },
+    sink: lines,
     fail_closed: false,
     clock,
     newId: () => {
@@ -57,8 +69,9 @@ export function engineHere({
       return `evaluation-${ids}`
     },
     meter: createMeter(),
-    memory: createMemory(store, (line) => notes.push(line)),
-    notify: (line) => notes.push(line),
+    memory: createMemory(store, notify),
+    decisions,
+    notify,
   })
-  return { engine, trace, notes }
+  return { engine, decisions, trace, notes }
 }

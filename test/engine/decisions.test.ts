@@ -1,0 +1,234 @@
+// Decisions whose steps do not come: reported once, after the deadline, also when the engine was killed in between.
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Behavior } from '@svc/schemas'
+import { afterAll, describe, expect, it } from 'vitest'
+import { openDecisionFile } from '../../engine/serve/decision-file.js'
+import { maxOpen } from '../../engine/serve/decisions.js'
+import { baselineSource } from '../../engine/source/baseline.js'
+import { engineHere } from '../support/local-engine.js'
+
+const parent = mkdtempSync(join(tmpdir(), 'svc-decisions-'))
+afterAll(() => rmSync(parent, { recursive: true, force: true }))
+let folders = 0
+const folder = () => join(parent, `d${folders++}`)
+
+const begin = Date.UTC(2026, 0, 5, 9)
+const timeout = 600_000
+const exec: Behavior = { step_type: 'step.exec', step_name: 'make', properties: { exec: { command: 'make secret' } } }
+
+/** An engine with the baseline, a clock that the test moves, and its data in a folder. */
+function started(data?: string, at = begin) {
+  const time = { now: at }
+  const clock = () => time.now
+  const reports: string[] = []
+  const file = data === undefined ? null : openDecisionFile(data, (line) => reports.push(line))
+  const here = engineHere({ source: baselineSource(null, clock), clock, timeout, file })
+  const context = { agent_id: 'desk', environment: 'test', risk_classification: 'limited' } as const
+  return {
+    ...here,
+    time,
+    reports,
+    evaluate: (task_id: string, intended: Behavior = exec, reserve = false) =>
+      here.engine.evaluate({ intended, context: { ...context, task_id }, reserve }),
+    record: (task_id: string, step: Behavior = exec) => here.engine.record({ step: { task_id, ...step } }),
+    /** What a killed process leaves: its lock names a process that has ended. */
+    kill: () => writeFileSync(join(data ?? '', 'decisions', 'lock'), '999999999 1'),
+    unrecorded: () => here.trace.filter(({ kind }) => kind === 'unrecorded'),
+    pass: (ms: number) => {
+      time.now += ms
+      here.decisions.check()
+      here.decisions.save()
+    },
+  }
+}
+
+describe('a decision', () => {
+  it('whose step is not recorded is one line after the deadline, and one for the operator', async () => {
+    const { evaluate, pass, unrecorded, notes, decisions } = started()
+    const { evaluation_id, action_digest, reason } = await evaluate('t')
+    pass(timeout - 1)
+    expect([unrecorded(), decisions.counts()]).toEqual([[], { open: 1, unrecorded: 0 }])
+    pass(1)
+    pass(timeout)
+    expect(unrecorded()).toEqual([
+      {
+        kind: 'unrecorded',
+        recorded_at: '2026-01-05T09:10:00.000Z',
+        task_id: 't',
+        agent_id: 'desk',
+        evaluation_id,
+        decided_at: '2026-01-05T09:00:00.000Z',
+        outcome: 'ask',
+        reason,
+        action_digest,
+        intended: { step_type: 'step.exec', step_name: 'make' },
+        violations: [{ policy_id: expect.any(Number), name: expect.any(String), code: 'GATE_MISSING' }],
+      },
+    ])
+    expect(decisions.counts()).toEqual({ open: 0, unrecorded: 1 })
+    expect(notes.filter((line) => line.startsWith('not recorded:'))).toEqual([
+      `not recorded: task t, step.exec "make": asked about 600 s ago, evaluation ${evaluation_id}; record it with \`output.status\` \`blocked\`, or give it up with /release`,
+    ])
+    expect(JSON.stringify(unrecorded())).not.toContain('secret')
+  })
+
+  const read: Behavior = { step_type: 'step.resource', verb: 'GET', step_name: 'read' }
+  const ways: [string, (here: ReturnType<typeof started>, evaluation_id: string) => unknown][] = [
+    ['its action', ({ record }) => record('t', { ...read, output: { rows: 3 } })],
+    [
+      'its id, also with another action',
+      ({ record }, evaluation_id) => record('t', { ...read, input: { page: 2 }, meta: { evaluation_id } }),
+    ],
+    ['a step that was blocked', ({ record }) => record('t', { ...read, output: { status: 'blocked' } })],
+    ['/release', ({ engine }, evaluation_id) => expect(engine.release({ evaluation_id }).released).toBe(true)],
+  ]
+  it.each(ways)('is settled by %s', async (_, settle) => {
+    const here = started()
+    await settle(here, (await here.evaluate('t', read)).evaluation_id)
+    here.pass(timeout)
+    expect([here.unrecorded(), here.decisions.counts()]).toEqual([[], { open: 0, unrecorded: 0 }])
+  })
+
+  it('is not settled by another task, another action or an unknown id', async () => {
+    const { evaluate, record, engine, decisions } = started()
+    const { evaluation_id } = await evaluate('t', read)
+    await record('u', { ...read, meta: { evaluation_id } })
+    await record('t', { ...read, input: { page: 2 } })
+    expect(engine.release({ evaluation_id: 'unknown' }).released).toBe(false)
+    expect(decisions.counts().open).toBe(1)
+  })
+
+  it('that blocks, is approved by a gate and evaluated again is no alarm once the step is recorded', async () => {
+    const { evaluate, record, pass, unrecorded, decisions } = started()
+    expect((await evaluate('t')).blocked).toBe(true)
+    await record('t', { step_type: 'step.gate', properties: { guard: { result: 'passed' } } })
+    expect((await evaluate('t')).blocked).toBe(false)
+    expect(decisions.counts().open).toBe(1)
+    await record('t')
+    pass(timeout)
+    expect(unrecorded()).toEqual([])
+  })
+
+  it('that is repeated counts once, from the last time', async () => {
+    const { evaluate, pass, unrecorded } = started()
+    for (let retry = 0; retry < 5; retry++) {
+      await evaluate('t')
+      pass(timeout / 2)
+    }
+    expect(unrecorded()).toEqual([])
+    pass(timeout / 2)
+    expect(unrecorded()).toHaveLength(1)
+  })
+
+  it('is written at once when more wait than are followed', async () => {
+    const { evaluate, unrecorded, decisions } = started()
+    for (let task = 0; task <= maxOpen; task++) await evaluate(`t${task}`, read)
+    expect([unrecorded(), decisions.counts()]).toEqual([
+      [expect.objectContaining({ task_id: 't0', outcome: 'allow' })],
+      { open: maxOpen, unrecorded: 1 },
+    ])
+  })
+})
+
+describe('the decisions on disk', () => {
+  const textIn = (data: string) => readFileSync(join(data, 'decisions', 'open.jsonl'), 'utf8')
+
+  it('are those that have waited for a while: after a kill they are reported once', async () => {
+    const data = folder()
+    const one = started(data)
+    await one.evaluate('fast')
+    await one.record('fast', { ...exec, output: { status: 'blocked' } })
+    await one.evaluate('late')
+    one.pass(499)
+    expect(() => textIn(data)).toThrow()
+    one.pass(1)
+    await one.evaluate('young')
+    one.kill()
+    const two = started(data, one.time.now)
+    two.pass(timeout - 500)
+    expect(two.unrecorded()).toMatchObject([{ task_id: 'late', decided_at: '2026-01-05T09:00:00.000Z' }])
+    two.kill()
+    const three = started(data, two.time.now)
+    three.pass(timeout)
+    expect([three.unrecorded(), textIn(data)]).toEqual([[], ''])
+  })
+
+  it('are settled after a restart by the action or the id, and stay settled after a kill', async () => {
+    const data = folder()
+    const one = started(data)
+    const ids = [(await one.evaluate('t')).evaluation_id, (await one.evaluate('u')).evaluation_id]
+    await one.evaluate('v')
+    one.pass(1000)
+    one.kill()
+    const two = started(data, one.time.now)
+    expect(two.decisions.counts().open).toBe(3)
+    await two.record('t', { ...exec, output: { status: 'blocked' } })
+    expect(two.engine.release({ evaluation_id: ids[1] ?? '' }).released).toBe(true)
+    two.kill()
+    const three = started(data, two.time.now)
+    three.pass(timeout)
+    expect(three.unrecorded()).toMatchObject([{ task_id: 'v' }])
+  })
+
+  it('are all written when the engine stops, and taken over by the next one', async () => {
+    const data = folder()
+    const one = started(data)
+    const two = started(data)
+    await one.evaluate('t')
+    await two.evaluate('u')
+    for (const { decisions } of [two, one]) decisions.close()
+    const next = started(data)
+    expect(next.decisions.counts().open).toBe(2)
+    expect(started(data).decisions.counts().open).toBe(0)
+  })
+
+  it('may be torn or spoilt', async () => {
+    const data = folder()
+    const one = started(data)
+    await one.evaluate('t')
+    one.decisions.close()
+    appendFileSync(join(data, 'decisions', 'open.jsonl'), '+{"task_id":1}\n+nonsense\n\n?\n+{"task_id":"cut')
+    const two = started(data)
+    two.pass(timeout)
+    expect(two.unrecorded()).toHaveLength(1)
+  })
+
+  it('take little room, however many come and go', async () => {
+    const data = folder()
+    const here = started(data)
+    await here.evaluate('first')
+    for (let round = 0; round < 60; round++) {
+      for (let task = 0; task < 50; task++) await here.evaluate(`t${round}-${task}`)
+      here.pass(500)
+      for (let task = 0; task < 50; task++)
+        await here.record(`t${round}-${task}`, { ...exec, output: { status: 'blocked' } })
+    }
+    expect(textIn(data).split('\n').length).toBeLessThan(1200)
+    here.decisions.close()
+    expect(textIn(data).split('\n')).toHaveLength(2)
+  })
+})
+
+describe('the end of a task', () => {
+  const end = (here: ReturnType<typeof started>) => here.trace.filter(({ kind }) => kind === 'end')
+  const recorded_at = '2026-01-05T09:00:00.000Z'
+
+  it('has the number that a task.end would have', async () => {
+    const here = started()
+    await here.record('t', { step_type: 'task.start', agent_id: 'desk' })
+    await here.record('t', { step_type: 'step.model' })
+    await here.engine.endTask({ task_id: 't' })
+    await here.record('u', { step_type: 'task.start' })
+    await here.record('u', { step_type: 'task.end' })
+    await here.record('v', { ...exec, output: { status: 'blocked' } })
+    for (const task_id of ['u', 'v', 'w']) await here.engine.endTask({ task_id })
+    expect(end(here)).toEqual([
+      { kind: 'end', recorded_at, task_id: 't', step: 3, agent_id: 'desk' },
+      { kind: 'end', recorded_at, task_id: 'u' },
+      { kind: 'end', recorded_at, task_id: 'v' },
+      { kind: 'end', recorded_at, task_id: 'w' },
+    ])
+  })
+})
