@@ -37,8 +37,9 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_LOG_HOST: 'the name of this installation in checkpoints',
   SVC_LOG_KEY_DIR: 'the folder for the key that signs checkpoints',
   SVC_LOG_LEVEL: 'how much the platform logs, from `trace` to `silent`',
-  SVC_LOG_LOCATION: 'where `svc serve` writes traces: `file:PATH`, `stdout`, `otlp:URL` or `none`',
-  SVC_LOG_PAYLOADS: '`metadata_only` leaves inputs, outputs and all other content out of traces; default `all`',
+  SVC_LOG_LOCATION:
+    'where `svc serve` writes traces: `auto` (default), `api` (the platform), `file:PATH`, `stdout` or `none`',
+  SVC_LOG_PAYLOADS: '`metadata_only` leaves inputs and outputs out of traces',
   SVC_MAIL_FROM: 'the sender of mails',
   SVC_OPERATOR_TOKEN: 'the operator token, instead of a generated one',
   SVC_OWNER_EMAIL: 'the owner of the first workspace',
@@ -54,6 +55,7 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_RESYNC_SECONDS: 'seconds between two readings of a branch of manifests',
   SVC_SEED_API_KEY: 'an API key to admit at the start',
   SVC_SMTP_URL: 'the mail server',
+  SVC_SPOOL_MIB: 'MiB on disk for traces of `svc serve` that wait for the platform',
   SVC_TAKEOVER_SECONDS:
     'seconds without a sign of life after which a process is taken for killed, and others run its jobs',
   SVC_TASK_TIMEOUT_SECONDS: 'seconds after which a task without an end counts as unfinished',

@@ -1644,6 +1644,47 @@ export interface EngineHealth {
      */
     durable: boolean
   }
+  /**
+   * The delivery of the trace; null members for a location without a queue
+   */
+  trace: {
+    /**
+     * Where traces are written: `api` is the platform
+     */
+    location: string
+    /**
+     * Lines that wait to be sent
+     */
+    waiting_lines: number | null
+    /**
+     * Bytes that wait to be sent
+     */
+    waiting_bytes: number | null
+    /**
+     * When the oldest waiting line was recorded, as far as it is known
+     */
+    oldest_at: string | null
+    /**
+     * Lines dropped since the start because the spool was full
+     */
+    dropped: number | null
+    /**
+     * Lines that the receiver rejected since the start
+     */
+    rejected: number | null
+    /**
+     * Lines that have arrived since the start
+     */
+    sent: number | null
+    /**
+     * Why lines wait, and the remedy; null after a success
+     */
+    last_problem: string | null
+    /**
+     * When lines arrived last
+     */
+    last_sent_at: string | null
+  }
   instance_id: string
   ttl_remaining_seconds: number
 }

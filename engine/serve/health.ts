@@ -1,11 +1,12 @@
 // The answer of /health (docs/design/engine.md §7).
 import { type EngineHealth, isoTime } from '@svc/schemas'
 import type { LoadedPolicies } from '../source/source.js'
+import type { Sink } from '../trace/sink.js'
 
 /** `now` is ms since 1970. */
 export function healthOf(
   policies: LoadedPolicies,
-  memory: EngineHealth['memory'],
+  { memory, trace }: Pick<EngineHealth, 'memory' | 'trace'>,
   instance_id: string,
   now: number,
 ): EngineHealth {
@@ -24,8 +25,25 @@ export function healthOf(
     last_fetch_succeeded: policies.last_fetch_succeeded,
     last_fetch_problem: policies.last_fetch_problem,
     memory,
+    trace,
     instance_id,
     // Policies from files do not expire.
     ttl_remaining_seconds: expires_at === null ? 0 : Math.max(0, (expires_at - now) / 1000),
+  }
+}
+
+/** The state of the delivery; all null but the location for a sink without a queue. */
+export function traceHealth(location: string, sink: Sink): EngineHealth['trace'] {
+  const status = sink.status?.()
+  return {
+    location,
+    waiting_lines: status?.waiting_lines ?? null,
+    waiting_bytes: status?.waiting_bytes ?? null,
+    oldest_at: status?.oldest_at ?? null,
+    dropped: status?.dropped ?? null,
+    rejected: status?.rejected ?? null,
+    sent: status?.sent ?? null,
+    last_problem: status?.last_problem ?? null,
+    last_sent_at: status?.last_sent_at ?? null,
   }
 }

@@ -1,5 +1,5 @@
 // Counters of the local engine for Prometheus (text exposition format 0.0.4).
-import type { Evaluation } from '@svc/schemas'
+import type { EngineHealth, Evaluation } from '@svc/schemas'
 import type { LoadedPolicies } from '../source/source.js'
 import type { Decisions } from './decisions.js'
 
@@ -10,7 +10,7 @@ export interface Meter {
   readonly recorded: (incidents: number, steps?: number) => void
   /** Seconds from the last byte of a request to /evaluate to the first byte of its answer. */
   readonly took: (seconds: number) => void
-  readonly text: (policies: LoadedPolicies, tasks: number, decisions: DecisionCounts) => string
+  readonly text: (policies: LoadedPolicies, tasks: number, trace: EngineHealth['trace']) => string
 }
 
 /** Upper bounds in seconds, from well below the target of 300 µs to the times of a stalled machine. */
@@ -35,7 +35,7 @@ export function createMeter(): Meter {
       seconds.count += 1
       for (const [index, bound] of bounds.entries()) if (time <= bound) buckets[index] = (buckets[index] ?? 0) + 1
     },
-    text: ({ load_state, set, offered }, tasks, decisions) => {
+    text: ({ load_state, set, offered }, tasks, trace) => {
       const outcomes = Object.entries(evaluations)
       const name = 'svc_evaluate_seconds'
       return `${[
@@ -65,6 +65,7 @@ export function createMeter(): Meter {
           '1 for the current load state.',
           states.map((state) => `svc_load_state{state="${state}"} ${state === load_state ? 1 : 0}`),
         ),
+        ...traceMetrics(trace),
       ].join('\n')}\n`
     },
   }
@@ -74,10 +75,16 @@ function metric(name: string, type: string, help: string, rows: readonly string[
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...rows].join('\n')
 }
 
-function decisionMetrics({ open, unrecorded }: DecisionCounts): string[] {
-  const [waiting, missed] = ['svc_decisions_open', 'svc_decisions_unrecorded_total']
-  return [
-    metric(waiting, 'gauge', 'Decisions whose steps are not recorded yet.', [`${waiting} ${open}`]),
-    metric(missed, 'counter', 'Decisions whose steps were not recorded in time.', [`${missed} ${unrecorded}`]),
-  ]
+/** None for a trace without a queue. */
+function traceMetrics({ waiting_lines, waiting_bytes, dropped, rejected, sent }: EngineHealth['trace']): string[] {
+  const rows = [
+    ['svc_trace_waiting_lines', 'gauge', 'Lines of the trace that wait to be sent.', waiting_lines],
+    ['svc_trace_waiting_bytes', 'gauge', 'Bytes of the trace that wait to be sent.', waiting_bytes],
+    ['svc_trace_dropped_total', 'counter', 'Lines dropped because the spool was full.', dropped],
+    ['svc_trace_rejected_total', 'counter', 'Lines that the receiver rejected.', rejected],
+    ['svc_trace_sent_total', 'counter', 'Lines that have arrived.', sent],
+  ] as const
+  return rows.flatMap(([name, type, help, value]) =>
+    value === null ? [] : [metric(name, type, help, [`${name} ${value}`])],
+  )
 }

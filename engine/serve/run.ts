@@ -7,7 +7,7 @@ import { printable } from '@svc/proof'
 import { unknownVariables } from '../environment.js'
 import { changeLines } from '../source/changes.js'
 import type { LoadedPolicies } from '../source/source.js'
-import { dataFolder, openMemoryStore, openSink } from '../trace/choose.js'
+import { type LogSettings, logLocation, logProblem, openMemoryStore, openSink } from '../trace/choose.js'
 import { incidentProblem, withIncidents } from '../trace/incidents.js'
 import { traceProblem } from '../trace/settings.js'
 import type { Sink } from '../trace/sink.js'
@@ -15,11 +15,12 @@ import { createAccess } from './access.js'
 import { openDecisionFile } from './decision-file.js'
 import { createDecisions, type Decisions } from './decisions.js'
 import { createEngine, type EngineParts } from './engine.js'
+import { traceHealth } from './health.js'
 import { createMemory } from './memory.js'
 import { createMeter } from './metrics.js'
 import type { ServeOptions } from './options.js'
 import { type Environment, platformIn, policiesOf } from './policies.js'
-import { createLocalServer, type LocalServer } from './server.js'
+import { createLocalServer, type LocalServer, type ServerParts } from './server.js'
 
 export type { ServeOptions } from './options.js'
 
@@ -27,7 +28,8 @@ export type { ServeOptions } from './options.js'
 export async function runServe(options: ServeOptions, env: Environment, out: Writable, err: Writable): Promise<number> {
   for (const warning of unknownVariables(env)) err.write(`svc serve: warning: ${warning}\n`)
   const settings = settingsOf(options, env)
-  const problem = problemOf(options, settings, env) ?? traceProblem(options, env) ?? incidentProblem(options, env)
+  const log = logSettings(options, env)
+  const problem = problemOf(options, settings, env) ?? logProblem(log) ?? incidentProblem(options, env)
   if (problem !== null) {
     err.write(`svc serve: ${problem}\n`)
     return 1
@@ -36,10 +38,10 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     const report = (line: string) => err.write(`svc serve: ${printable(line)}\n`)
     const instance_id = randomUUID()
     const { source, close } = await policiesOf(options, env, instance_id, report)
-    const sink = withIncidents(openSink(options, env, out, report), options, env, out, report)
-    const memory = createMemory(openMemoryStore(options, env, report), report)
-    const decisions = watchDecisions(options, settings, env, sink, err)
-    const { server, warmUp } = assemble({ source, sink, memory, decisions }, settings, instance_id, err)
+    const sink = withIncidents(openSink(log, out, report), options, env, out, report)
+    const memory = createMemory(openMemoryStore(log, report), report)
+    const trace = () => traceHealth(logLocation(log), sink)
+    const { server, warmUp } = assemble({ source, sink, memory, trace }, settings, instance_id, err)
     await listen(server, options.port, options.host)
     announce(server, source.current(), sink.on_stdout ? err : out, err)
     setImmediate(warmUp)
@@ -55,6 +57,19 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
   } catch (error) {
     err.write(`svc serve: ${explain(error, options)}\n`)
     return 1
+  }
+}
+
+function logSettings(
+  { logLocation: given, agentKey, baseline, policyFile }: ServeOptions,
+  env: Environment,
+): LogSettings {
+  const from_platform = baseline !== true && policyFile.length === 0
+  return {
+    ...(given !== undefined && { logLocation: given }),
+    ...(agentKey !== undefined && { agentKey }),
+    from_platform,
+    env,
   }
 }
 
@@ -138,7 +153,7 @@ function problemOf(
 }
 
 function assemble(
-  opened: Pick<EngineParts, 'source' | 'sink' | 'memory' | 'decisions'>,
+  opened: Pick<EngineParts, 'source' | 'sink' | 'memory'> & Pick<ServerParts, 'trace'>,
   settings: Settings,
   instance_id: string,
   err: Writable,

@@ -1,6 +1,6 @@
 // The local engine over HTTP. It uses node:http alone: a framework would add latency to each decision.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { EvaluateRequest, SchemaName } from '@svc/schemas'
+import type { EngineHealth, EvaluateRequest, SchemaName } from '@svc/schemas'
 import type { PolicySource } from '../source/source.js'
 import { isGoverned } from '../source/state.js'
 import type { Access } from './access.js'
@@ -18,7 +18,7 @@ export interface ServerParts {
   readonly source: PolicySource
   readonly access: Access
   readonly memory: Memory
-  readonly decisions: Decisions
+  readonly trace: () => EngineHealth['trace']
   readonly meter: Meter
   readonly fail_closed: boolean
   readonly instance_id: string
@@ -73,15 +73,15 @@ function routesOf(parts: ServerParts, bodies: BodyReader, isListening: () => boo
     <T>(schema: SchemaName, act: (body: T) => unknown): Handler =>
     async (request) =>
       json(await act(await bodies.read<T>(request, schema)))
-  const health = () => json(healthOf(source.current(), parts.memory.counts(), parts.instance_id, clock()))
-  const metrics = () => {
-    const text = meter.text(source.current(), engine.tasks(), decisions.counts())
-    return { status: 200, type: metricsType, text }
+  const health = () => {
+    const known = { memory: parts.memory.counts(), trace: parts.trace() }
+    return json(healthOf(source.current(), known, parts.instance_id, clock()))
   }
+  const metrics = () => meter.text(source.current(), engine.tasks(), parts.trace())
   return {
     '/health': ['GET', health],
     '/readyz': ['GET', () => readiness(parts, isListening())],
-    '/metrics': ['GET', metrics],
+    '/metrics': ['GET', () => ({ status: 200, type: metricsType, text: metrics() })],
     '/evaluate': ['POST', evaluation(parts, bodies, write)],
     '/record': ['POST', post('record-request', engine.record)],
     '/release': ['POST', post('release-request', engine.release)],

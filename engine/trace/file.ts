@@ -2,11 +2,9 @@
 import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { requestJson } from '@svc/proof'
-import { createRecall } from './recall.js'
+import { lineBuffer } from './line-buffer.js'
+import { createRecall, fileBytes } from './recall.js'
 import type { Sink, TraceLine } from './sink.js'
-
-/** Characters buffered while the disk rejects writes; further lines are lost. */
-const maxBuffered = 16 * 1024 * 1024
 
 /**
  * Appends to the file; `flush` writes it to disk, and throws when that fails. Throws when the file cannot be opened. A
@@ -17,7 +15,7 @@ export function fileSink(path: string, report: (line: string) => void): Sink {
   const file = openSync(path, 'a', 0o600)
   const durable = fstatSync(file).isFile()
   if (durable && !endsWithNewline(path)) writeSync(file, '\n')
-  const buffer = lineBuffer(path, file, report)
+  const buffer = lineBuffer({ path, write: (bytes) => writeSync(file, bytes), report })
   /** Resolves after the next write; null while the buffer is empty. */
   let writing: Promise<void> | null = null
   /** Offset of the next line. A lower bound when another process appends to the file as well. */
@@ -27,7 +25,7 @@ export function fileSink(path: string, report: (line: string) => void): Sink {
     writing = null
     buffer.tryDrain()
   }
-  const recall = durable ? createRecall(path, drain) : null
+  const recall = durable ? createRecall(fileBytes(path), drain) : null
   const append = (line: TraceLine) => {
     const text = `${requestJson(line)}\n`
     if (!buffer.add(text)) {
@@ -76,7 +74,7 @@ export function openLines(path: string, report: (line: string) => void) {
   const file = openSync(path, 'a', 0o600)
   const durable = fstatSync(file).isFile()
   if (durable && !endsWithNewline(path)) writeSync(file, '\n')
-  const buffer = lineBuffer(path, file, report)
+  const buffer = lineBuffer({ path, write: (bytes) => writeSync(file, bytes), report })
   return {
     write: (line: string) => {
       buffer.add(`${line}\n`)
@@ -89,58 +87,6 @@ export function openLines(path: string, report: (line: string) => void) {
         if (durable) fsyncSync(file)
       } finally {
         closeSync(file)
-      }
-    },
-  }
-}
-
-interface LineBuffer {
-  /** False when the buffer is full and the line is lost. */
-  readonly add: (text: string) => boolean
-  /** Writes all lines. Throws when the disk rejects them; the rest stays in the buffer. */
-  readonly drain: () => void
-  /** Writes all lines, or reports the first failure. */
-  readonly tryDrain: () => void
-}
-
-function lineBuffer(path: string, file: number, report: (line: string) => void): LineBuffer {
-  let lines: string[] = []
-  let size = 0
-  /** The rest of a partial write: it continues where the disk stopped, so that no line is torn. */
-  let unwritten = Buffer.alloc(0)
-  let failing = false
-  let lost = 0
-
-  const drain = () => {
-    while (unwritten.length > 0 || lines.length > 0) {
-      if (unwritten.length === 0) {
-        unwritten = Buffer.from(lines.join(''))
-        lines = []
-        size = 0
-      }
-      unwritten = unwritten.subarray(writeSync(file, unwritten))
-    }
-    if (failing) report(`the trace is being written to \`${path}\` again; ${lost} lines were lost`)
-    failing = false
-    lost = 0
-  }
-  return {
-    add: (text) => {
-      if (size + text.length > maxBuffered) {
-        lost += 1
-        return false
-      }
-      lines.push(text)
-      size += text.length
-      return true
-    },
-    drain,
-    tryDrain: () => {
-      try {
-        drain()
-      } catch (error) {
-        if (!failing) report(`the trace cannot be written: ${error instanceof Error ? error.message : String(error)}`)
-        failing = true
       }
     },
   }

@@ -7,7 +7,7 @@ export type FileLine = { readonly line: number; readonly offset: number } & (
   | { readonly problem: string }
 )
 
-/** Bytes of the file, from `start` to before `end`. */
+/** Bytes of a trace, from `start` to before `end`. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
@@ -21,10 +21,14 @@ const newline = 0x0a
  * Splits at line feeds only, because JSON strings may contain the other line separators of Unicode. Rejects when the file
  * cannot be read.
  */
-export async function* readLines(file: string, range?: ByteRange): AsyncGenerator<FileLine> {
-  if (range !== undefined && range.end <= range.start) return
+export async function* readLines(file: string): AsyncGenerator<FileLine> {
+  yield* linesIn(createReadStream(file), 0)
+}
+
+/** As `readLines`, for a part of a file or of several; `offset` is that of its first byte. */
+export async function* linesIn(bytes: AsyncIterable<Buffer>, start: number): AsyncGenerator<FileLine> {
   let line = 0
-  let offset = range?.start ?? 0
+  let offset = start
   let pending: Buffer[] = []
   let length = 0
   const take = (): FileLine => {
@@ -40,8 +44,7 @@ export async function* readLines(file: string, range?: ByteRange): AsyncGenerato
     if (length > maxLineBytes) pending = []
     else pending.push(bytes)
   }
-  const bytes = range && { start: range.start, end: range.end - 1 }
-  for await (const chunk of createReadStream(file, bytes) as AsyncIterable<Buffer>) {
+  for await (const chunk of bytes) {
     let from = 0
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
       keep(chunk.subarray(from, end))

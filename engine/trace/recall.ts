@@ -1,13 +1,33 @@
 // Reads the history of an evicted task back from the trace file, so that limits, taints and gates outlive a restart.
-import { statSync } from 'node:fs'
-import type { Behavior } from '@svc/schemas'
+import { createReadStream, statSync } from 'node:fs'
+import { type Behavior, canonicalType } from '@svc/schemas'
 import { type RunState, startsRun, stateAfter } from '../policy/runs.js'
-import { readLines } from './read-lines.js'
+import { type ByteRange, type FileLine, linesIn } from './read-lines.js'
+import { createTaskRuns } from './task-runs.js'
 
 export interface PastStep {
   readonly step: Behavior
   /** When it was recorded, ms since 1970. */
   readonly at: number
+}
+
+/** The bytes of a trace, by their offset in all that was ever written to it. */
+export interface TraceBytes {
+  /** The first byte that is kept. */
+  readonly start: () => number
+  readonly end: () => number
+  readonly read: (range: ByteRange) => AsyncIterable<Buffer>
+}
+
+/** Those of a file. */
+export function fileBytes(path: string): TraceBytes {
+  return {
+    start: () => 0,
+    end: () => statSync(path).size,
+    read: async function* ({ start, end }) {
+      if (start < end) yield* createReadStream(path, { start, end: end - 1 })
+    },
+  }
 }
 
 export interface Recall {
@@ -16,93 +36,77 @@ export interface Recall {
    */
   readonly holds: (task_id: string) => boolean | Promise<boolean>
   /**
-   * The steps of the latest run of the task, in order; empty after /end_task. Null when the part of the trace to read is
-   * too long.
+   * The steps of the latest run of the task, in order; empty after /end_task. Null when the trace does not have all of them, or
+   * the part of it to read is too long.
    */
   readonly steps: (task_id: string) => Promise<readonly PastStep[] | null>
   /** Called with the byte offset of each step's line before it is written. */
   readonly noteStep: (task_id: string, step_type: string, offset: number) => void
   /** Called for each line that ends a task. */
   readonly noteEnd: (task_id: string) => void
+  /** Called for each step that did not get into the trace: its run cannot be read back. */
+  readonly noteLost: (task_id: string, step_type: string, offset: number) => void
 }
 
 /** How far back the trace is read: about a second on a slow disk. */
 const maxReadBytes = 256 * 1024 * 1024
-/** Runs whose offset is remembered; the oldest is forgotten first. */
-const maxRuns = 200_000
 
-/** The head of each line of a step or an end; most lines need not be parsed further. */
-const head = /^\{"kind":"(step|end)","recorded_at":"[^"]*","task_id":("(?:[^"\\]|\\.)*")/
+/** The head of each line of a step, an end or a gap; most lines need not be parsed further. */
+const head = /^\{"kind":"(step|end|gap)","recorded_at":"[^"]*","task_id":("(?:[^"\\]|\\.)*"|null)/
 
-/** The latest run of a task, by the offset of its first line. */
-interface Run {
-  readonly offset: number
-  state: RunState
-}
-
-/** `flush` writes buffered lines to the file. */
-export function createRecall(path: string, flush: () => void): Recall {
-  const size_at_start = statSync(path).size
-  const runs = new Map<string, Run>()
+/** `flush` writes buffered lines to the trace. */
+export function createRecall(bytes: TraceBytes, flush: () => void): Recall {
+  const at_start = { start: bytes.start(), end: bytes.end() }
+  const runs = createTaskRuns()
   let scan: Promise<void> | null = null
-  let scanned = size_at_start === 0
+  let scanned = at_start.start === at_start.end
 
-  const noteStep = (task_id: string, step_type: string, offset: number) => {
-    const known = runs.get(task_id)
-    const state = known?.state ?? 'none'
-    if (known !== undefined && !startsRun(state, step_type)) {
-      known.state = stateAfter(state, step_type)
-      return
-    }
-    // The run that began first is first in the map, and is forgotten first.
-    runs.delete(task_id)
-    runs.set(task_id, { offset, state: stateAfter(state, step_type) })
-    const [oldest] = runs.keys()
-    if (runs.size > maxRuns && oldest !== undefined) runs.delete(oldest)
-  }
-  const noteEnd = (task_id: string) => {
-    runs.delete(task_id)
-  }
   /** The engine opens a task, and so waits for this scan, before it writes lines of it. */
   const scanTrace = async () => {
-    const range = { start: Math.max(0, size_at_start - maxReadBytes), end: size_at_start }
-    for await (const line of readLines(path, range)) {
-      const [, kind, quoted] = (line.problem === null && head.exec(line.text)) || []
-      if (line.problem !== null || quoted === undefined) continue
-      const task_id = JSON.parse(quoted) as string
-      if (kind === 'end') noteEnd(task_id)
-      else noteStep(task_id, typeOfStep(line.text), line.offset)
+    const range = { ...at_start, start: Math.max(at_start.start, at_start.end - maxReadBytes) }
+    for await (const line of linesIn(bytes.read(range), range.start)) {
+      const { kind, task_id, text } = headOf(line)
+      if (kind === 'gap') runs.noteGap(task_id, line.offset)
+      if (kind === 'end' && task_id !== null) runs.noteEnd(task_id)
+      if (kind !== 'step' || task_id === null) continue
+      // The first steps of a run may be in a part that is not read.
+      const is_all = range.start === 0 && !runs.hasGaps()
+      const is_whole = is_all || runs.has(task_id) || beginsTask(text)
+      if (is_whole) runs.noteStep(task_id, typeOfStep(text), line.offset)
+      else runs.noteLost(task_id, typeOfStep(text), line.offset)
     }
     scanned = true
   }
-  const isRunning = (task_id: string) => runs.get(task_id)?.state === 'running'
   return {
     holds: (task_id) => {
-      if (scanned) return isRunning(task_id)
+      if (scanned) return runs.isRunning(task_id)
       scan ??= scanTrace().catch(() => {
         scanned = true
       })
-      return scan.then(() => isRunning(task_id))
+      return scan.then(() => runs.isRunning(task_id))
     },
     steps: async (task_id) => {
       flush()
-      const range = { start: runs.get(task_id)?.offset ?? 0, end: statSync(path).size }
-      if (range.end - range.start > maxReadBytes) return null
-      return stepsOfLastRun(path, range, task_id)
+      const known = runs.startOf(task_id)
+      const start = known ?? bytes.start()
+      const end = bytes.end()
+      // The files with the first lines of the run may have been deleted.
+      if (known === null || start < bytes.start() || end - start > maxReadBytes) return null
+      return stepsOfLastRun(bytes, { start, end }, task_id)
     },
-    noteStep,
-    noteEnd,
+    noteStep: runs.noteStep,
+    noteEnd: runs.noteEnd,
+    noteLost: runs.noteLost,
   }
 }
 
-async function stepsOfLastRun(path: string, range: { start: number; end: number }, task_id: string) {
-  const wanted = JSON.stringify(task_id)
+async function stepsOfLastRun(bytes: TraceBytes, range: ByteRange, wanted: string) {
   let steps: PastStep[] = []
   let state: RunState = 'none'
-  for await (const line of readLines(path, range)) {
-    const [, kind, quoted] = (line.problem === null && head.exec(line.text)) || []
-    if (line.problem !== null || quoted !== wanted) continue
-    const past = kind === 'step' ? pastStep(line.text) : null
+  for await (const line of linesIn(bytes.read(range), range.start)) {
+    const { kind, task_id, text } = headOf(line)
+    if (task_id !== wanted || kind === 'gap') continue
+    const past = kind === 'step' ? pastStep(text) : null
     if (kind === 'step' && past === null) continue
     if (past === null || startsRun(state, past.step.step_type)) steps = []
     if (past !== null) steps.push(past)
@@ -111,10 +115,23 @@ async function stepsOfLastRun(path: string, range: { start: number; end: number 
   return steps
 }
 
+/** All null for a line that cannot be read, or is about no task. */
+function headOf(line: FileLine) {
+  const text = line.problem === null ? line.text : ''
+  const [, kind = null, quoted = 'null'] = head.exec(text) ?? []
+  return { kind, task_id: JSON.parse(quoted) as string | null, text }
+}
+
 /** Parses only lines that may end a run; other lines get a type that ends none. */
 function typeOfStep(line: string): string {
   const past = /"task\.(end|error)"/.test(line) ? pastStep(line) : null
   return past?.step.step_type ?? 'step.unknown'
+}
+
+/** True for a step that has none of its task before it. */
+function beginsTask(line: string): boolean {
+  const { step } = pastStep(line) ?? {}
+  return step?.step === 1 || canonicalType(step?.step_type ?? '') === 'task.start'
 }
 
 /** Null for a line that a crash has cut off: that step was never acknowledged. */

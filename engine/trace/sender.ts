@@ -1,37 +1,79 @@
 // Sends what a spool holds, oldest first, until it has arrived; no step waits for it.
 import type { Spool } from './spool.js'
 
+/** A line that the receiver does not take, now or later. */
+export interface Rejection {
+  /** Its index among the lines that were sent together. */
+  readonly line: number
+  /** For the log of the operator: without payloads. */
+  readonly problem: string
+  /** What the receiver answered, which may quote the line. */
+  readonly detail: string
+}
+
 /** What became of lines that were sent together. */
 export type Delivery =
-  /** They have arrived; `problems` names those that the receiver does not take. */
-  | { readonly kind: 'delivered'; readonly problems: readonly string[] }
+  /** The first `taken` lines need not be sent again; `later` is why the others must. */
+  | {
+      readonly kind: 'delivered'
+      readonly taken: number
+      readonly rejected: readonly Rejection[]
+      readonly later: Failure | null
+    }
   /** The receiver rejects them for good, at least one of them. */
-  | { readonly kind: 'rejected'; readonly problem: string }
-  /** Later it may succeed; `retry_after` is the wait that the receiver asks for, ms. */
-  | { readonly kind: 'failed'; readonly problem: string; readonly retry_after: number | null }
+  | ({ readonly kind: 'rejected' } & Pick<Rejection, 'problem' | 'detail'>)
+  | ({ readonly kind: 'failed' } & Failure)
+
+/** Later it may succeed. */
+export interface Failure {
+  readonly problem: string
+  /** The wait that the receiver asks for, ms. */
+  readonly retry_after: number | null
+  /** Nothing answered: the receiver may be back at any moment. */
+  readonly is_away: boolean
+}
 
 export interface SenderParts {
   readonly spool: Spool
   /** Never rejects. */
   readonly deliver: (lines: readonly string[], signal: AbortSignal) => Promise<Delivery>
+  /** Receives each line that was rejected for good; null: its problem is reported. */
+  readonly reject: ((text: string, rejection: Rejection) => void) | null
+  /** Called when lines have left the spool. */
+  readonly onRoom: () => void
   /** What the lines are, such as `incidents`. */
   readonly noun: string
+  readonly max_lines: number
+  readonly max_bytes: number
+  readonly clock: () => number
   /** From 0 to before 1. */
   readonly random: () => number
   readonly report: (line: string) => void
 }
 
+export interface SenderStatus {
+  readonly sent: number
+  readonly rejected: number
+  /** Null after a success. */
+  readonly last_problem: string | null
+  /** ms since 1970 */
+  readonly last_sent_at: number | null
+  /** The oldest line that waits, as far as it was read. */
+  readonly oldest: string | null
+}
+
 export interface Sender {
-  readonly send: (line: string) => void
+  /** Sends the lines that were added to the spool. */
+  readonly wake: () => void
+  readonly status: () => SenderStatus
   /** Sends what it can in a short time; the rest stays in the spool for the next start. */
   readonly close: () => Promise<void>
 }
 
-const maxLines = 100
-/** A request of the platform may have 8 MiB; other receivers take less. */
-const maxChars = 512 * 1024
 const firstRetryMs = 500
 const maxRetryMs = 60_000
+/** While nothing answers: what waits is sent soon after the receiver is back. */
+const maxAwayMs = 15_000
 /** How long the last lines may delay the end of the program. */
 const stopTimeoutMs = 2_000
 
@@ -39,79 +81,116 @@ export function startSender(parts: SenderParts): Sender {
   const { spool, report, noun } = parts
   const stopping = new AbortController()
   const closing = new AbortController()
+  const state: SenderState = { sent: 0, rejected: 0, last_problem: null, last_sent_at: null, oldest: null, failures: 0 }
   let sending: Promise<void> | null = null
-  let dropped = 0
   const start = () => {
-    sending ??= sendAll(parts, stopping.signal, closing.signal).finally(() => {
+    sending ??= sendAll(parts, state, stopping.signal, closing.signal).finally(() => {
       sending = null
-      if (spool.size() > 0 && !closing.signal.aborted) later()
+      if (spool.size() > 0 && !closing.signal.aborted) wake()
     })
   }
   // The answer to the step leaves first.
-  const later = () => void setImmediate(start)
-  if (spool.size() > 0) later()
+  const wake = () => {
+    if (sending === null && !closing.signal.aborted) setImmediate(start)
+  }
+  if (spool.size() > 0) wake()
   return {
-    send: (line) => {
-      if (spool.add(line)) {
-        if (dropped > 0) report(`${dropped} ${noun} were dropped while too many waited to be sent`)
-        dropped = 0
-        later()
-        return
-      }
-      if (dropped === 0) report(`${noun} are dropped: ${spool.size()} wait to be sent, the maximum`)
-      dropped += 1
-    },
+    wake,
+    status: () => state,
     close: async () => {
       closing.abort()
       const timer = setTimeout(() => stopping.abort(), stopTimeoutMs)
       await sending
-      if (spool.size() > 0) await sendAll(parts, stopping.signal, closing.signal)
+      if (spool.size() > 0) await sendAll(parts, state, stopping.signal, closing.signal)
       clearTimeout(timer)
       const left = spool.size()
-      if (left > 0) report(`${left} ${noun} are not sent yet; the next start sends them`)
-      spool.close()
+      if (left > 0)
+        report(`${left} ${noun} are not sent yet; ${spool.durable ? 'the next start sends them' : 'they are lost'}`)
+      await spool.close()
     },
   }
 }
 
+type SenderState = { -readonly [K in keyof SenderStatus]: SenderStatus[K] } & { failures: number }
+
 /** Sends until the spool is empty; after a failure it waits, and ends once `closing` is aborted. Reports each problem once. */
 async function sendAll(
-  { spool, deliver, random, report, noun }: SenderParts,
+  parts: SenderParts,
+  state: SenderState,
   stopping: AbortSignal,
   closing: AbortSignal,
 ): Promise<void> {
+  const { spool, deliver, random, report, noun, clock } = parts
   const reported = new Set<string>()
   const reportOnce = (line: string) => {
     if (!reported.has(line)) report(line)
     reported.add(line)
   }
-  let failures = 0
-  let count = maxLines
-  while (spool.size() > 0 && !stopping.aborted) {
-    const lines = spool.first(count, maxChars)
-    const delivery = await deliver(lines, stopping)
-    if (delivery.kind === 'failed') {
-      if (closing.aborted) return
-      reportOnce(`${delivery.problem}; ${noun} are kept and sent later`)
-      failures += 1
-      await pause(waitAfter(failures, delivery.retry_after, random()), closing)
-      continue
+  const remove = (lines: readonly string[], taken: number, rejected: readonly Rejection[]) => {
+    for (const rejection of rejected) {
+      if (parts.reject === null) reportOnce(rejection.problem)
+      else parts.reject(lines[rejection.line] ?? '', rejection)
     }
+    spool.remove(taken)
+    state.rejected += rejected.length
+    state.sent += taken - rejected.length
+    state.oldest = null
+    if (taken === 0) return
+    state.failures = 0
+    state.last_sent_at = clock()
+    parts.onRoom()
+  }
+  let count = parts.max_lines
+  while (spool.size() > 0 && !stopping.aborted) {
+    const lines = await readFirst(parts, count)
+    state.oldest = typeof lines === 'string' ? state.oldest : (lines[0] ?? null)
+    const delivery = typeof lines === 'string' ? unread(lines) : await deliver(lines, stopping)
     if (delivery.kind === 'rejected' && lines.length > 1) {
       // One of them is rejected: smaller parts find it.
       count = Math.ceil(lines.length / 2)
       continue
     }
-    for (const problem of delivery.kind === 'rejected' ? [delivery.problem] : delivery.problems) reportOnce(problem)
-    spool.remove(lines.length)
-    count = Math.min(maxLines, count * 2)
-    failures = 0
+    if (typeof lines !== 'string' && delivery.kind === 'rejected') remove(lines, 1, [{ line: 0, ...delivery }])
+    if (typeof lines !== 'string' && delivery.kind === 'delivered') remove(lines, delivery.taken, delivery.rejected)
+    const failure = failureIn(delivery)
+    if (failure === null) {
+      if (state.last_problem !== null) report(`${noun} are being sent again`)
+      if (state.last_problem !== null) reported.clear()
+      state.last_problem = null
+      count = Math.min(parts.max_lines, count * 2)
+      continue
+    }
+    if (closing.aborted) return
+    state.last_problem = failure.problem
+    reportOnce(`${failure.problem}; ${noun} are kept and sent later`)
+    state.failures += 1
+    await pause(waitAfter(state.failures, failure, random()), closing)
   }
 }
 
+/** The problem as text when the disk cannot be read. */
+async function readFirst({ spool, max_bytes, noun }: SenderParts, count: number): Promise<readonly string[] | string> {
+  try {
+    const lines = await spool.first(count, max_bytes)
+    return lines.length > 0 || spool.size() === 0 ? lines : `${noun} are not on disk yet`
+  } catch (error) {
+    return `${noun} cannot be read from disk: ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+function unread(problem: string): Delivery {
+  return { kind: 'failed', problem, retry_after: null, is_away: true }
+}
+
+function failureIn(delivery: Delivery): Failure | null {
+  if (delivery.kind === 'failed') return delivery
+  return delivery.kind === 'delivered' ? delivery.later : null
+}
+
 /** ms; the wait doubles with each failure in a row. */
-function waitAfter(failures: number, retry_after: number | null, random: number): number {
-  const backoff = Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10)) * (0.8 + 0.2 * random)
+function waitAfter(failures: number, { retry_after, is_away }: Failure, random: number): number {
+  const max = is_away ? maxAwayMs : maxRetryMs
+  const backoff = Math.min(max, firstRetryMs * 2 ** Math.min(failures - 1, 10)) * (0.8 + 0.2 * random)
   return Math.max(backoff, Math.min(retry_after ?? 0, maxRetryMs))
 }
 

@@ -3,14 +3,15 @@ import type { Behavior, Evaluation, JsonMap, StepViolation } from '@svc/schemas'
 import type { Recall } from './recall.js'
 
 export type TraceLine =
-  /** The end of a task through /end_task; it is not a step. The same id used again is a new task. */
+  /**
+   * The end of a task through /end_task; it is not a step. The same id used again is a new task. `step`: the number of the
+   * task.end that its steps lack.
+   */
   | {
       readonly kind: 'end'
       readonly recorded_at: string
       readonly task_id: string
-      /** The number that a task.end would have: the task has recorded steps, and none of them ends it. */
       readonly step?: number
-      /** Of the recorded steps. */
       readonly agent_id?: string
     }
   | ({ readonly kind: 'step'; readonly recorded_at: string } & Behavior)
@@ -48,37 +49,34 @@ export type TraceLine =
       /** A violated policy, or a blocked step that was executed. */
       readonly reason: 'violated' | 'executed_although_blocked'
     }
-  | UnrecordedLine
-  | GapLine
+  /** Steps that were recorded, and are in no trace because the spool was full. */
+  | {
+      readonly kind: 'gap'
+      readonly recorded_at: string
+      /** Null for steps of several tasks. */
+      readonly task_id: string | null
+      readonly gap_id: string
+      readonly steps: number
+      readonly first_step: number | null
+      readonly last_step: number | null
+      readonly from: string
+      readonly to: string
+      readonly reason: 'spool_full'
+    }
 
-/** A decision whose step was not recorded in time; one line for each. */
-export interface UnrecordedLine {
-  readonly kind: 'unrecorded'
-  readonly recorded_at: string
-  readonly task_id: string
-  readonly agent_id: string | null
-  readonly evaluation_id: string
-  readonly decided_at: string
-  readonly outcome: Evaluation['outcome']
-  readonly reason: string | null
-  readonly action_digest: string
-  readonly intended: Pick<Behavior, 'step_type' | 'verb' | 'step_name'>
-  readonly violations: readonly { readonly policy_id: number; readonly name: string; readonly code: string | null }[]
-}
-
-/** Steps that were dropped because what waits for the platform had no more room. */
-export interface GapLine {
-  readonly kind: 'gap'
-  readonly recorded_at: string
-  readonly gap_id: string
-  /** Null for steps of several tasks. */
-  readonly task_id: string | null
-  readonly steps: number
-  readonly first_step: number | null
-  readonly last_step: number | null
-  readonly from: string
-  readonly to: string
-  readonly reason: 'spool_full'
+/** What a sink with a queue knows of its delivery. */
+export interface DeliveryStatus {
+  readonly waiting_lines: number
+  readonly waiting_bytes: number
+  /** When the oldest waiting line was recorded. */
+  readonly oldest_at: string | null
+  /** Since the start: lines that did not fit, that the receiver rejected, and that arrived. */
+  readonly dropped: number
+  readonly rejected: number
+  readonly sent: number
+  /** Null after a success. */
+  readonly last_problem: string | null
+  readonly last_sent_at: string | null
 }
 
 export interface Sink {
@@ -93,4 +91,6 @@ export interface Sink {
   /** Resolves once all lines are durable. */
   readonly flush: () => Promise<void>
   readonly close: () => Promise<void>
+  /** Absent for a sink without a queue. */
+  readonly status?: () => DeliveryStatus
 }

@@ -5,7 +5,7 @@ import { canonical, parseStrictJson } from '@svc/proof'
 import type { RecordedStep } from '@svc/schemas'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createRecall } from '../../engine/trace/recall.js'
+import { createRecall, fileBytes } from '../../engine/trace/recall.js'
 import { isDeeperThan } from '../../proof/json/depth.js'
 import { requestJson } from '../../proof/json/request-json.js'
 import { parseStoredJson } from '../../proof/json/strict-json.js'
@@ -96,7 +96,7 @@ describe(`steps that are odd (SVC_HONEST_SEED=${seed})`, () => {
 
   it('are recalled as they were recorded', async () => {
     expect(existsSync(path())).toBe(true)
-    const recall = createRecall(path(), () => undefined)
+    const recall = createRecall(fileBytes(path()), () => undefined)
     expect(await recall.holds('t')).toBe(true)
     const past = await recall.steps('t')
     expect(past?.map(({ step }) => payloadText(step as unknown as Record<string, unknown>))).toEqual(recorded)

@@ -1,0 +1,149 @@
+// The trace on its way to the platform: every line is in a journal on disk before the step is answered, and is sent from there.
+import { createHash, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { requestJson } from '@svc/proof'
+import { isoTime } from '@svc/schemas'
+import { createDroppedSteps, type DroppedSteps } from './dropped-steps.js'
+import { type Journal, openJournal } from './journal.js'
+import { postTraces, type TracePlatform } from './post-traces.js'
+import { createRecall, type Recall } from './recall.js'
+import { keepRejected } from './rejected-lines.js'
+import { type Sender, startSender } from './sender.js'
+import type { DeliveryStatus, Sink, TraceLine } from './sink.js'
+
+const mebibyte = 1024 * 1024
+/** Delivered lines that are kept for tasks which are read back. */
+const keptBytes = 64 * mebibyte
+const fileBytes = 8 * mebibyte
+/** For the ends of tasks and for gaps, when the spool is full. */
+const reservedBytes = mebibyte
+/** The body is written to the connection in one turn of the event loop: 1 MiB takes about a millisecond. */
+const batch = { max_lines: 500, max_bytes: mebibyte }
+
+export interface ApiSinkOptions {
+  readonly platform: TracePlatform
+  /** The data directory. */
+  readonly folder: string
+  /** What may wait on disk. */
+  readonly spool_mib: number
+  readonly report: (line: string) => void
+}
+
+export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions): Sink {
+  const { url, agent_key } = platform
+  const max_bytes = spool_mib * mebibyte
+  const limits = { max_bytes, reserved_bytes: reservedBytes, kept_bytes: keptBytes, file_bytes: fileBytes }
+  const journal = openJournal(join(folder, 'spool'), `traces-${nameOf(url, agent_key)}`, limits, report)
+  const dropped = createDroppedSteps(journal.folders, randomUUID)
+  const recall = createRecall(journal.bytes, journal.drain)
+  const intake = createIntake({ journal, dropped, recall, report, max_bytes })
+  const sender = startSender({
+    spool: journal,
+    deliver: (lines, signal) => postTraces(platform, lines, signal),
+    reject: keepRejected(journal.folders[0] ?? null, Date.now, report),
+    onRoom: intake.onRoom,
+    noun: 'lines of the trace',
+    ...batch,
+    clock: Date.now,
+    random: Math.random,
+    report,
+  })
+  intake.onRoom()
+  return {
+    on_stdout: false,
+    write: (line) => {
+      intake.write(line)
+      sender.wake()
+    },
+    settled: journal.settled,
+    recall,
+    flush: journal.flush,
+    close: async () => {
+      dropped.save()
+      await sender.close()
+    },
+    status: () => statusOf(journal, sender, intake.dropped()),
+  }
+}
+
+/** One folder for each platform and agent: lines are sent under one agent key. */
+function nameOf(url: string, agent_key: string): string {
+  return createHash('sha256')
+    .update(`${url.replace(/\/+$/, '')}\n${agent_key}`)
+    .digest('hex')
+    .slice(0, 16)
+}
+
+interface IntakeParts {
+  readonly journal: Journal
+  readonly dropped: DroppedSteps
+  readonly recall: Recall
+  readonly max_bytes: number
+  readonly report: (line: string) => void
+}
+
+/** Accepts lines, or counts the steps of those that do not fit. */
+function createIntake({ journal, dropped, recall, max_bytes, report }: IntakeParts) {
+  let is_full = dropped.isPending()
+  let count = 0
+  let count_before = 0
+  /** Lines are dropped until this much has been sent: otherwise they would be dropped and accepted by turns, with a gap each. */
+  const resume_bytes = Math.min(max_bytes / 16, 16 * mebibyte)
+
+  const resume = () => {
+    if (!is_full || journal.room() < resume_bytes) return
+    dropped.move((gap) => journal.addReserved(requestJson({ kind: 'gap', recorded_at: isoTime(Date.now()), ...gap })))
+    if (dropped.isPending()) return
+    is_full = false
+    if (count > count_before)
+      report(`the spool has room again: ${count - count_before} lines of the trace were dropped`)
+    count_before = count
+  }
+  const drop = (line: TraceLine) => {
+    // The caller of /end_task gets an error and repeats the request: an acknowledged end must be in the journal.
+    if (line.kind === 'end') throw new Error('the spool of the trace is full')
+    if (!is_full) report(fullMessage(journal, max_bytes))
+    is_full = true
+    count += 1
+    if (line.kind !== 'step') return
+    dropped.note(line)
+    if (line.task_id !== undefined) recall.noteLost(line.task_id, line.step_type, journal.position())
+  }
+  return {
+    write: (line: TraceLine) => {
+      resume()
+      const position = journal.position()
+      const text = requestJson(line)
+      const is_in = line.kind === 'end' ? journal.addReserved(text) : !is_full && journal.add(text)
+      if (!is_in) drop(line)
+      else if (line.kind === 'step' && line.task_id !== undefined)
+        recall.noteStep(line.task_id, line.step_type, position)
+      else if (line.kind === 'end') recall.noteEnd(line.task_id)
+    },
+    onRoom: resume,
+    dropped: () => count,
+  }
+}
+
+function fullMessage(journal: Journal, max_bytes: number): string {
+  const size = `${Math.floor(journal.waiting() / mebibyte)} MiB of ${max_bytes / mebibyte} wait`
+  return `the spool of the trace is full (${size} to be sent): new steps are evaluated, and dropped from the trace; see \`trace\` of /health for the problem, or raise SVC_SPOOL_MIB`
+}
+
+function statusOf(journal: Journal, sender: Sender, dropped: number): DeliveryStatus {
+  const { sent, rejected, last_problem, last_sent_at, oldest } = sender.status()
+  return {
+    waiting_lines: journal.size(),
+    waiting_bytes: journal.waiting(),
+    oldest_at: journal.size() === 0 ? null : recordedAt(oldest),
+    dropped,
+    rejected,
+    sent,
+    last_problem,
+    last_sent_at: last_sent_at === null ? null : isoTime(last_sent_at),
+  }
+}
+
+function recordedAt(line: string | null): string | null {
+  return /^\{"kind":"[a-z]+","recorded_at":"([^"]*)"/.exec(line ?? '')?.[1] ?? null
+}

@@ -1,0 +1,96 @@
+// Steps that did not fit into the journal: counted per task, kept in a file until their gap lines are in the journal.
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readIfThere } from '../files/durable-file.js'
+import type { TraceLine } from './sink.js'
+
+export type Gap = Omit<Extract<TraceLine, { kind: 'gap' }>, 'kind' | 'recorded_at'>
+
+export interface DroppedSteps {
+  readonly note: (line: Extract<TraceLine, { kind: 'step' }>) => void
+  /** True while gaps are not in the journal. */
+  readonly isPending: () => boolean
+  /** Gives each gap to `add`, until that returns false; a gap that was added is forgotten. */
+  readonly move: (add: (gap: Gap) => boolean) => void
+  /** Writes the file, unless nothing has changed. */
+  readonly save: () => void
+}
+
+/** Steps of further tasks are counted together. */
+const maxTasks = 1_000
+const fileName = 'dropped.json'
+/** A kill loses the counts of less than this time. */
+const saveMs = 1_000
+
+type Counted = { -readonly [K in keyof Gap]: Gap[K] }
+
+/** `folders`: those whose counts are read and taken over; the first one is written. Empty for counts in memory only. */
+export function createDroppedSteps(folders: readonly string[], newId: () => string): DroppedSteps {
+  const gaps = new Map<string | null, Counted>()
+  /** Of an earlier process: they are not added to. */
+  let earlier: Gap[] = folders.flatMap((folder) => gapsIn(join(folder, fileName)))
+  const [own] = folders
+  const path = own === undefined ? null : join(own, fileName)
+  let timer: NodeJS.Timeout | null = null
+
+  const save = () => {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    if (path !== null) replaceUnflushed(path, [...earlier, ...gaps.values()])
+  }
+  if (earlier.length > 0) save()
+  for (const folder of folders.slice(1)) rmSync(join(folder, fileName), { force: true })
+  return {
+    note: ({ task_id = null, step = null, recorded_at }) => {
+      const key = gaps.has(task_id) || gaps.size < maxTasks ? task_id : null
+      const gap = gaps.get(key) ?? newGap(newId(), key, recorded_at)
+      gaps.set(key, gap)
+      gap.steps += 1
+      gap.to = recorded_at
+      if (key !== null && step !== null) {
+        gap.first_step = Math.min(gap.first_step ?? step, step)
+        gap.last_step = Math.max(gap.last_step ?? step, step)
+      }
+      timer ??= setTimeout(save, saveMs).unref()
+    },
+    isPending: () => gaps.size > 0 || earlier.length > 0,
+    move: (add) => {
+      while (earlier[0] !== undefined && add(earlier[0])) earlier = earlier.slice(1)
+      for (const [key, gap] of gaps) {
+        if (!add(gap)) break
+        gaps.delete(key)
+      }
+      save()
+    },
+    save: () => {
+      if (timer !== null) save()
+    },
+  }
+}
+
+function newGap(gap_id: string, task_id: string | null, from: string): Counted {
+  return { task_id, gap_id, steps: 0, first_step: null, last_step: null, from, to: from, reason: 'spool_full' }
+}
+
+function gapsIn(path: string): Gap[] {
+  try {
+    const gaps: unknown = JSON.parse(readIfThere(path) ?? '[]')
+    return Array.isArray(gaps) ? (gaps as Gap[]).filter((gap) => typeof gap?.gap_id === 'string') : []
+  } catch {
+    return []
+  }
+}
+
+/** Not flushed: flushing each second would delay steps. Without room on the disk, the counts stay in memory. */
+function replaceUnflushed(path: string, gaps: readonly Gap[]): void {
+  try {
+    if (gaps.length === 0) {
+      rmSync(path, { force: true })
+      return
+    }
+    writeFileSync(`${path}.draft`, JSON.stringify(gaps), { mode: 0o600 })
+    renameSync(`${path}.draft`, path)
+  } catch {
+    // The next second tries again if more steps are dropped, and so does the end of the process.
+  }
+}

@@ -1,0 +1,199 @@
+// A bounded queue of lines on disk: what cannot be sent yet outlives the process, in the order in which it was added. Memory is
+// constant: only the lines that are being sent are read.
+import { openCursor, readCursor } from './cursor.js'
+import { type HeldFolder, holdFolder, leftFolders } from './journal-folders.js'
+import { createReader } from './journal-reader.js'
+import { lineBuffer } from './line-buffer.js'
+import { readOlderQueue, removeOlderQueue } from './older-queue.js'
+import type { TraceBytes } from './recall.js'
+import { endOfSegments, moveSegments, openSegments, type Segments } from './segments.js'
+import { segmentsInMemory } from './segments-in-memory.js'
+import type { Spool } from './spool.js'
+
+export interface Journal extends Spool {
+  /** As `add`, also into the room that is kept for lines which must not be lost. */
+  readonly addReserved: (text: string) => boolean
+  /** The offset that the next line will have. */
+  readonly position: () => number
+  /** Bytes that wait. */
+  readonly waiting: () => number
+  /** Bytes that `add` accepts. */
+  readonly room: () => number
+  /** Everything that is kept, also what has been removed and is not deleted yet. */
+  readonly bytes: TraceBytes
+  /** Resolves once all lines have left this process or failed to. */
+  readonly settled: () => Promise<void>
+  /** Resolves once all lines are durable. */
+  readonly flush: () => Promise<void>
+  /** Writes buffered lines. */
+  readonly drain: () => void
+  /** Its own, and then those whose lines were taken over; none when the lines are in memory only. */
+  readonly folders: readonly string[]
+}
+
+export interface JournalLimits {
+  /** Bytes that may wait. */
+  readonly max_bytes: number
+  /** The part of them for `addReserved`. */
+  readonly reserved_bytes: number
+  /** Removed bytes that are kept, for reading back. */
+  readonly kept_bytes: number
+  /** Bytes of a file. */
+  readonly file_bytes: number
+}
+
+/** Without a folder. */
+const maxBytesInMemory = 16 * 1024 * 1024
+
+/**
+ * The queue in a folder `name` below `parent`, or in the next free one while another process holds that. Queues that
+ * ended processes left are taken over. Without a folder that can be written, which is reported, it is in memory only.
+ */
+export function openJournal(
+  parent: string,
+  name: string,
+  limits: JournalLimits,
+  report: (line: string) => void,
+): Journal {
+  const opened = tryOpen(parent, name, limits, report)
+  if (opened !== null) return journalOn(opened, limits, report)
+  report(`no folder for \`${name}\` can be used below \`${parent}\`: what is not sent is lost when this process ends`)
+  const max_bytes = Math.min(limits.max_bytes, maxBytesInMemory)
+  return journalOn({ ...inMemory, segments: segmentsInMemory() }, { ...limits, max_bytes }, report)
+}
+
+interface Opened {
+  readonly segments: Segments
+  readonly sent: number
+  readonly older: readonly string[]
+  readonly folder: string | null
+  readonly left: readonly HeldFolder[]
+  /** Notes how much has arrived. */
+  readonly note: (offset: number) => void
+  readonly release: () => void
+}
+
+const inMemory = { sent: 0, older: [], folder: null, left: [], note: () => undefined, release: () => undefined }
+
+function tryOpen(parent: string, name: string, limits: JournalLimits, report: (line: string) => void): Opened | null {
+  const held = holdFolder(parent, name)
+  if (held === null) return null
+  const left = leftFolders(parent, name, held.folder)
+  try {
+    return openIn(held, left, limits)
+  } catch (error) {
+    for (const { release } of [held, ...left]) release()
+    report(`\`${held.folder}\` cannot be used: ${error instanceof Error ? error.message : String(error)}`)
+    return null
+  }
+}
+
+function openIn({ folder, release }: HeldFolder, left: readonly HeldFolder[], limits: JournalLimits): Opened {
+  const sent = readCursor(folder)
+  const older = [folder, ...left.map((one) => one.folder)].flatMap(readOlderQueue)
+  let end = endOfSegments(folder, sent)
+  for (const { folder: from } of left) end = moveSegments(from, readCursor(from), folder, end)
+  const segments = openSegments(folder, limits.file_bytes, sent)
+  const cursor = openCursor(folder)
+  return {
+    segments,
+    sent: Math.max(sent, segments.start()),
+    older,
+    folder,
+    left,
+    note: cursor.write,
+    release: () => {
+      cursor.close()
+      release()
+    },
+  }
+}
+
+function journalOn(opened: Opened, limits: JournalLimits, report: (line: string) => void): Journal {
+  const { segments, folder } = opened
+  const buffer = lineBuffer({ path: folder ?? 'memory', write: segments.append, report })
+  const reader = createReader(segments, opened.sent)
+  let sent = opened.sent
+  let end = segments.end()
+  let lines = segments.countLines(sent)
+  /** Resolves after the next write; null while the buffer is empty. */
+  let writing: Promise<void> | null = null
+  const noteSent = once(opened.note, report)
+
+  const waiting = () => end - sent
+  const addUpTo = (text: string, max_bytes: number) => {
+    const size = Buffer.byteLength(text) + 1
+    if (waiting() + size > max_bytes || !buffer.add(`${text}\n`)) return false
+    end += size
+    lines += 1
+    writing ??= new Promise((resolve) => {
+      setImmediate(() => {
+        writing = null
+        buffer.tryDrain()
+        resolve()
+      })
+    })
+    return true
+  }
+  const moveTo = (offset: number, count: number) => {
+    sent = offset
+    lines -= count
+    noteSent(sent)
+    segments.trim(sent, limits.kept_bytes)
+  }
+  const flush = async () => {
+    buffer.drain()
+    await segments.sync()
+  }
+  const folders = folder === null ? [] : [folder, ...opened.left.map((one) => one.folder)]
+  for (const line of opened.older) addUpTo(line, Number.POSITIVE_INFINITY)
+  buffer.tryDrain()
+  if (buffer.isEmpty()) for (const path of folders) removeOlderQueue(path)
+  for (const { release } of opened.left) release()
+  return {
+    add: (text) => addUpTo(text, limits.max_bytes - limits.reserved_bytes),
+    addReserved: (text) => addUpTo(text, limits.max_bytes),
+    first: async (count, max_bytes) => {
+      buffer.tryDrain()
+      const found = await reader.first(count, max_bytes)
+      // Another program has removed files: nothing is left of the lines that were counted.
+      if (found.length === 0 && lines > 0 && buffer.isEmpty() && reader.position() >= end) moveTo(end, lines)
+      return found
+    },
+    remove: (count) => {
+      const offset = reader.remove(count)
+      if (offset !== null) moveTo(offset, count)
+    },
+    size: () => lines,
+    position: () => end,
+    waiting,
+    room: () => limits.max_bytes - limits.reserved_bytes - waiting(),
+    bytes: { start: segments.start, end: segments.end, read: segments.stream },
+    settled: () => writing ?? Promise.resolve(),
+    flush,
+    drain: buffer.tryDrain,
+    durable: folder !== null,
+    folders,
+    close: async () => {
+      try {
+        await flush()
+      } finally {
+        await segments.close()
+        opened.release()
+      }
+    },
+  }
+}
+
+/** Reports the first failure only. */
+function once<T>(act: (value: T) => void, report: (line: string) => void): (value: T) => void {
+  let reported = false
+  return (value) => {
+    try {
+      act(value)
+    } catch (error) {
+      if (!reported) report(`what was sent cannot be noted: ${error instanceof Error ? error.message : String(error)}`)
+      reported = true
+    }
+  }
+}

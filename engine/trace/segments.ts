@@ -1,0 +1,261 @@
+// The bytes of a journal as files, each named by the offset of its first byte in the whole journal. They are only appended to,
+// and deleted whole.
+import {
+  closeSync,
+  createReadStream,
+  fsync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { TraceBytes } from './recall.js'
+
+export interface Segments {
+  /** Offset of the first byte that is kept. */
+  readonly start: () => number
+  /** Offset of the next byte. */
+  readonly end: () => number
+  /**
+   * Appends lines; returns how many bytes the disk took, and throws when it takes none. `is_rest`: the bytes continue a partial
+   * write, so that they belong to the same file.
+   */
+  readonly append: (bytes: Buffer, is_rest: boolean) => number
+  /**
+   * At most `length` bytes at the offset, or at the next one that is kept; empty at the end. Rejects when the disk cannot be
+   * read.
+   */
+  readonly read: (offset: number, length: number) => Promise<{ readonly offset: number; readonly bytes: Buffer }>
+  /** Lines from the offset on. */
+  readonly countLines: (offset: number) => number
+  /** Deletes the oldest files of what ends before `offset`, until at most `kept_bytes` of it are left. */
+  readonly trim: (offset: number, kept_bytes: number) => void
+  /** Resolves once all bytes are durable. */
+  readonly sync: () => Promise<void>
+  readonly close: () => Promise<void>
+  readonly stream: TraceBytes['read']
+}
+
+/** A file of the journal. */
+export interface Segment {
+  readonly path: string
+  readonly start: number
+  size: number
+}
+
+const syncFile = promisify(fsync)
+const name = /^(\d{20})\.jsonl$/
+
+export function segmentPath(folder: string, start: number): string {
+  return join(folder, `${String(start).padStart(20, '0')}.jsonl`)
+}
+
+/** The files of a folder in order. The end of the last one that a crash has cut off is removed. */
+export function segmentsIn(folder: string): Segment[] {
+  const starts = readdirSync(folder).flatMap((file) => name.exec(file)?.[1] ?? [])
+  const segments = starts.sort().map((digits) => {
+    const path = join(folder, `${digits}.jsonl`)
+    return { path, start: Number(digits), size: statSync(path).size }
+  })
+  const last = segments.at(-1)
+  if (last !== undefined) removeTornLine(last)
+  return segments
+}
+
+/** The offset after the last file of the folder, at least `least`. */
+export function endOfSegments(folder: string, least: number): number {
+  return segmentsIn(folder).reduce((end, { start, size }) => Math.max(end, start + size), least)
+}
+
+const newline = 0x0a
+const chunkBytes = 256 * 1024
+
+function removeTornLine(segment: Segment): void {
+  const file = openSync(segment.path, 'r')
+  let whole = 0
+  try {
+    for (let end = segment.size; end > 0 && whole === 0; ) {
+      const chunk = Buffer.alloc(Math.min(chunkBytes, end))
+      end -= chunk.length
+      readSync(file, chunk, 0, chunk.length, end)
+      const at = chunk.lastIndexOf(newline)
+      if (at >= 0) whole = end + at + 1
+    }
+  } finally {
+    closeSync(file)
+  }
+  if (whole < segment.size) truncateSync(segment.path, whole)
+  segment.size = whole
+}
+
+/** Opens the files of a folder, which this process holds. `end` is the least offset of the next byte. */
+export function openSegments(folder: string, max_bytes: number, end: number): Segments {
+  const list = segmentsIn(folder)
+  let active: { readonly file: number; readonly segment: Segment } | null = null
+  const syncing = syncQueue()
+  const endOf = ({ start, size }: Segment) => start + size
+  const next = () => Math.max(end, ...list.slice(-1).map(endOf))
+
+  const activate = (size: number) => {
+    const last = list.at(-1)
+    const goes_on = last !== undefined && last.size + size <= max_bytes && endOf(last) === next()
+    const segment = goes_on ? last : { path: segmentPath(folder, next()), start: next(), size: 0 }
+    const file = openSync(segment.path, 'a', 0o600)
+    if (!goes_on) list.push(segment)
+    active = { file, segment }
+    return active
+  }
+  const retire = () => {
+    if (active !== null) syncing.close(active.file)
+    active = null
+  }
+  return {
+    start: () => list[0]?.start ?? next(),
+    end: next,
+    append: (bytes, is_rest) => {
+      const size = active?.segment.size ?? 0
+      if (!is_rest && size > 0 && size + bytes.length > max_bytes) retire()
+      const { file, segment } = active ?? activate(bytes.length)
+      const written = writeSync(file, bytes)
+      segment.size += written
+      return written
+    },
+    read: async (offset, length) => {
+      for (const segment of list) {
+        if (endOf(segment) <= offset) continue
+        const from = Math.max(offset, segment.start)
+        const bytes = await readPart(segment, from - segment.start, length)
+        if (bytes.length > 0) return { offset: from, bytes }
+      }
+      return { offset: next(), bytes: Buffer.alloc(0) }
+    },
+    countLines: (offset) => list.reduce((sum, segment) => sum + linesAfter(segment, offset - segment.start), 0),
+    trim: (offset, kept_bytes) => {
+      const done = list.filter((segment) => endOf(segment) <= offset)
+      let kept = done.reduce((sum, { size }) => sum + size, 0)
+      for (const segment of done) {
+        if (kept <= kept_bytes) return
+        end = next()
+        if (active?.segment === segment) retire()
+        rmSync(segment.path, { force: true })
+        list.shift()
+        kept -= segment.size
+      }
+    },
+    sync: () => syncing.sync(active?.file ?? null),
+    close: async () => {
+      retire()
+      await syncing.sync(null)
+    },
+    stream: async function* ({ start, end: to }) {
+      for (const segment of [...list]) {
+        const from = Math.max(start, segment.start) - segment.start
+        const before = Math.min(to, endOf(segment)) - segment.start
+        if (from < before) yield* createReadStream(segment.path, { start: from, end: before - 1 })
+      }
+    },
+  }
+}
+
+/** Lines of the file after the position. */
+function linesAfter({ path, size }: Segment, position: number): number {
+  if (position >= size) return 0
+  const file = openSync(path, 'r')
+  try {
+    const chunk = Buffer.alloc(chunkBytes)
+    let lines = 0
+    for (let at = Math.max(0, position); at < size; ) {
+      const read = readSync(file, chunk, 0, chunk.length, at)
+      if (read === 0) break
+      const bytes = chunk.subarray(0, read)
+      for (let found = bytes.indexOf(newline); found >= 0; found = bytes.indexOf(newline, found + 1)) lines += 1
+      at += read
+    }
+    return lines
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Empty when the file, or this part of it, was removed by another program. */
+async function readPart({ path, size }: Segment, position: number, length: number): Promise<Buffer> {
+  try {
+    const file = await open(path, 'r')
+    try {
+      const bytes = Buffer.alloc(Math.min(length, size - position))
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, position)
+      return bytes.subarray(0, bytesRead)
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  }
+}
+
+/** Flushes files to disk one after the other, apart from the event loop: a slow disk delays no request. */
+function syncQueue() {
+  let last: Promise<void> = Promise.resolve()
+  /** Not begun yet: more callers can share it. */
+  let waiting: { readonly file: number; readonly done: Promise<void> } | null = null
+  /** Why a file could not be flushed before it was closed. */
+  let failure: unknown = null
+  const run = (act: () => Promise<void>) => {
+    const done = last.then(act)
+    last = done.catch(() => undefined)
+    return done
+  }
+  return {
+    sync: async (file: number | null) => {
+      if (file === null) await last
+      else {
+        if (waiting?.file !== file) {
+          const done = run(() => {
+            waiting = null
+            return syncFile(file)
+          })
+          waiting = { file, done }
+        }
+        await waiting.done
+      }
+      const failed = failure
+      failure = null
+      if (failed !== null) throw failed
+    },
+    close: (file: number) => {
+      waiting = null
+      void run(async () => {
+        await syncFile(file).catch((error: unknown) => {
+          failure = error
+        })
+        closeSync(file)
+      })
+    },
+  }
+}
+
+/** Moves what a folder holds after `offset` behind `end` of another one, oldest first; returns the new end. */
+export function moveSegments(from: string, offset: number, into: string, end: number): number {
+  let next = end
+  for (const { path, start, size } of segmentsIn(from)) {
+    const sent = Math.min(Math.max(offset - start, 0), size)
+    const moved = segmentPath(into, next)
+    if (sent === 0 && size > 0) renameSync(path, moved)
+    else {
+      if (sent < size) writeFileSync(moved, readFileSync(path).subarray(sent), { mode: 0o600 })
+      rmSync(path)
+    }
+    next += size - sent
+  }
+  return next
+}

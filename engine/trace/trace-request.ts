@@ -1,0 +1,145 @@
+// Lines of a trace ⇄ the body and the answer of POST /api/v1/traces. The text of a line is passed on as it is: parsing it and
+// writing it again would delay the steps that are evaluated meanwhile.
+import { objectIn } from './post.js'
+import type { Failure, Rejection } from './sender.js'
+
+const lists = ['steps', 'incidents', 'unrecorded', 'gaps'] as const
+type List = (typeof lists)[number]
+
+export interface TraceRequest {
+  /** Null when none of the lines is sent. */
+  readonly body: string | null
+  /** For each list of the body, the index of the line of each item. */
+  readonly sources: Readonly<Record<List, readonly number[]>>
+  /** Lines that are not those of a trace. */
+  readonly unreadable: readonly number[]
+}
+
+const head = /^\{"kind":"([a-z]+)","recorded_at":"[^"]*",(?=")/
+
+export function traceRequest(lines: readonly string[], agent_key: string): TraceRequest {
+  const items: Record<List, string[]> = { steps: [], incidents: [], unrecorded: [], gaps: [] }
+  const sources: Record<List, number[]> = { steps: [], incidents: [], unrecorded: [], gaps: [] }
+  const unreadable: number[] = []
+  for (const [index, line] of lines.entries()) {
+    const found = itemOf(line)
+    if (found === 'unreadable') unreadable.push(index)
+    if (found === null || found === 'unreadable') continue
+    items[found.list].push(found.text)
+    sources[found.list].push(index)
+  }
+  const members = lists.flatMap((list) => (items[list].length > 0 ? `"${list}":[${items[list].join(',')}]` : []))
+  const body = members.length === 0 ? null : `{"agent_key":${JSON.stringify(agent_key)},${members.join(',')}}`
+  return { body, sources, unreadable }
+}
+
+/** Null for a line that stays here: an evaluation is no step, and neither is the end of a task that has its step. */
+function itemOf(line: string): { readonly list: List; readonly text: string } | 'unreadable' | null {
+  const [begin, kind] = head.exec(line) ?? []
+  if (begin === undefined || !line.endsWith('}')) return 'unreadable'
+  if (kind === 'step') return { list: 'steps', text: `{${line.slice(begin.length)}` }
+  if (kind === 'incident') return { list: 'incidents', text: line }
+  if (kind === 'unrecorded') return { list: 'unrecorded', text: line }
+  if (kind === 'gap') return { list: 'gaps', text: line }
+  if (kind === 'evaluation') return null
+  return kind === 'end' ? endOf(line) : 'unreadable'
+}
+
+/** The end of a task that has steps and no task.end, as that step. */
+function endOf(line: string): { readonly list: List; readonly text: string } | 'unreadable' | null {
+  try {
+    const { task_id, agent_id, step, recorded_at: timestamp } = JSON.parse(line) as Readonly<Record<string, unknown>>
+    if (step === undefined || step === null) return null
+    const ids = { task_id, ...(typeof agent_id === 'string' && { agent_id }), step }
+    const sent = { ...ids, step_type: 'task.end', timestamp, meta: { 'svc.end': 'end_task' } }
+    return { list: 'steps', text: JSON.stringify(sent) }
+  } catch {
+    return 'unreadable'
+  }
+}
+
+/** What became of the lines of a request that the platform took as a whole. */
+export interface TraceOutcome {
+  readonly taken: number
+  readonly rejected: readonly Rejection[]
+  readonly later: Failure | null
+}
+
+const unreadableLine = { problem: 'a line of the trace cannot be read', detail: 'not a line of a trace' }
+
+/** Reads the answer; null when it is not one of this endpoint. */
+export function traceOutcome(
+  { sources, unreadable }: TraceRequest,
+  count: number,
+  answer: Buffer,
+  asFailure: (problem: string) => Failure,
+): TraceOutcome | null {
+  const broken = unreadable.map((line) => ({ line, ...unreadableLine }))
+  const sent = lists.reduce((sum, list) => sum + sources[list].length, 0)
+  if (sent === 0 || isAllTaken(answer, sent)) return { taken: count, rejected: broken, later: null }
+  const results = resultsIn(answer, sources)
+  if (results === null) return null
+  const waiting = results.filter(({ status }) => isLater(status)).sort((one, other) => one.line - other.line)
+  // INVARIANT (in order): what follows a line that must be sent again is sent again as well, which adds nothing.
+  const taken = waiting[0]?.line ?? count
+  const rejected = results
+    .filter(({ status }) => status >= 400 && !isLater(status))
+    .map(({ line, status, code, detail }) => ({
+      line,
+      problem: `the platform rejects a line of the trace (${status}${code === '' ? '' : ` ${code}`})`,
+      detail,
+    }))
+  const later = waiting[0] === undefined ? null : asFailure(problemOf(waiting[0]))
+  return { taken, rejected: [...broken, ...rejected].filter(({ line }) => line < taken), later }
+}
+
+interface Result {
+  readonly line: number
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+}
+
+function isLater(status: number): boolean {
+  return status === 403 || status === 429 || status >= 500
+}
+
+function problemOf({ status, code }: Result): string {
+  if (code === 'AGENT_DEACTIVATED') return 'the agent is deactivated (403): an operator can reactivate it'
+  return `the platform takes a line of the trace later (${status}${code === '' ? '' : ` ${code}`})`
+}
+
+const statusMember = Buffer.from('"status":')
+const two = 0x32
+
+/** True when every status in the answer is a success; the answer is not parsed then, because that would take milliseconds. */
+function isAllTaken(answer: Buffer, sent: number): boolean {
+  let found = 0
+  for (let at = answer.indexOf(statusMember); at >= 0; at = answer.indexOf(statusMember, at + 1)) {
+    if (answer[at + statusMember.length] !== two) return false
+    found += 1
+  }
+  return found >= sent
+}
+
+const resultMembers = { steps: 'results', incidents: 'incidents', unrecorded: 'unrecorded', gaps: 'gaps' } as const
+
+function resultsIn(answer: Buffer, sources: TraceRequest['sources']): Result[] | null {
+  const parsed = objectIn(answer) ?? {}
+  const results: Result[] = []
+  for (const list of lists) {
+    const found = parsed[resultMembers[list]]
+    if (sources[list].length > 0 && (!Array.isArray(found) || found.length !== sources[list].length)) return null
+    for (const [index, line] of sources[list].entries()) {
+      const { status, problem } = Object((found as unknown[])[index]) as { status?: unknown; problem?: unknown }
+      if (typeof status !== 'number') return null
+      const { code, detail } = Object(problem) as { code?: unknown; detail?: unknown }
+      results.push({ line, status, code: textOf(code), detail: textOf(detail) })
+    }
+  }
+  return results
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
