@@ -36,6 +36,7 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
   const journal = openJournal(join(folder, 'spool'), `traces-${nameOf(url, agent_key)}`, limits, report)
   const dropped = createDroppedSteps(journal.folders, randomUUID)
   const recall = createRecall(journal.bytes, journal.drain)
+  for (const { task_id } of dropped.earlier) recall.noteGap(task_id, journal.position())
   const intake = createIntake({ journal, dropped, recall, report, max_bytes })
   const sender = startSender({
     spool: journal,
@@ -87,8 +88,9 @@ function createIntake({ journal, dropped, recall, max_bytes, report }: IntakePar
   let is_full = dropped.isPending()
   let count = 0
   let count_before = 0
-  /** Lines are dropped until this much has been sent: otherwise they would be dropped and accepted by turns, with a gap each. */
-  const resume_bytes = Math.min(max_bytes / 16, 16 * mebibyte)
+  const least_room = Math.min(max_bytes / 16, 16 * mebibyte)
+  /** Lines are dropped until there is this much room: otherwise they would be dropped and accepted by turns, with a gap each. */
+  let resume_bytes = least_room
 
   const resume = () => {
     if (!is_full || journal.room() < resume_bytes) return
@@ -99,10 +101,13 @@ function createIntake({ journal, dropped, recall, max_bytes, report }: IntakePar
       report(`the spool has room again: ${count - count_before} lines of the trace were dropped`)
     count_before = count
   }
-  const drop = (line: TraceLine) => {
+  const drop = (line: TraceLine, text: string) => {
     // The caller of /end_task gets an error and repeats the request: an acknowledged end must be in the journal.
     if (line.kind === 'end') throw new Error('the spool of the trace is full')
-    if (!is_full) report(fullMessage(journal, max_bytes))
+    if (!is_full) {
+      report(fullMessage(journal, max_bytes))
+      resume_bytes = Math.min(max_bytes - reservedBytes, Math.max(least_room, 2 * text.length))
+    }
     is_full = true
     count += 1
     if (line.kind !== 'step') return
@@ -115,7 +120,7 @@ function createIntake({ journal, dropped, recall, max_bytes, report }: IntakePar
       const position = journal.position()
       const text = requestJson(line)
       const is_in = line.kind === 'end' ? journal.addReserved(text) : !is_full && journal.add(text)
-      if (!is_in) drop(line)
+      if (!is_in) drop(line, text)
       else if (line.kind === 'step' && line.task_id !== undefined)
         recall.noteStep(line.task_id, line.step_type, position)
       else if (line.kind === 'end') recall.noteEnd(line.task_id)

@@ -7,6 +7,8 @@ import type { TraceLine } from './sink.js'
 export type Gap = Omit<Extract<TraceLine, { kind: 'gap' }>, 'kind' | 'recorded_at'>
 
 export interface DroppedSteps {
+  /** Of an earlier process. */
+  readonly earlier: readonly Gap[]
   readonly note: (line: Extract<TraceLine, { kind: 'step' }>) => void
   /** True while gaps are not in the journal. */
   readonly isPending: () => boolean
@@ -41,6 +43,7 @@ export function createDroppedSteps(folders: readonly string[], newId: () => stri
   if (earlier.length > 0) save()
   for (const folder of folders.slice(1)) rmSync(join(folder, fileName), { force: true })
   return {
+    earlier,
     note: ({ task_id = null, step = null, recorded_at }) => {
       const key = gaps.has(task_id) || gaps.size < maxTasks ? task_id : null
       const gap = gaps.get(key) ?? newGap(newId(), key, recorded_at)

@@ -46,6 +46,8 @@ export interface Recall {
   readonly noteEnd: (task_id: string) => void
   /** Called for each step that did not get into the trace: its run cannot be read back. */
   readonly noteLost: (task_id: string, step_type: string, offset: number) => void
+  /** Called for steps that an earlier process lost; null: of several tasks. */
+  readonly noteGap: (task_id: string | null, offset: number) => void
 }
 
 /** How far back the trace is read: about a second on a slow disk. */
@@ -60,6 +62,8 @@ export function createRecall(bytes: TraceBytes, flush: () => void): Recall {
   const runs = createTaskRuns()
   let scan: Promise<void> | null = null
   let scanned = at_start.start === at_start.end
+  /** What follows the part that is scanned. */
+  const after: (() => void)[] = []
 
   /** The engine opens a task, and so waits for this scan, before it writes lines of it. */
   const scanTrace = async () => {
@@ -75,14 +79,16 @@ export function createRecall(bytes: TraceBytes, flush: () => void): Recall {
       if (is_whole) runs.noteStep(task_id, typeOfStep(text), line.offset)
       else runs.noteLost(task_id, typeOfStep(text), line.offset)
     }
+  }
+  const scanOnce = async () => {
+    await scanTrace().catch(() => undefined)
     scanned = true
+    for (const note of after.splice(0)) note()
   }
   return {
     holds: (task_id) => {
       if (scanned) return runs.isRunning(task_id)
-      scan ??= scanTrace().catch(() => {
-        scanned = true
-      })
+      scan ??= scanOnce()
       return scan.then(() => runs.isRunning(task_id))
     },
     steps: async (task_id) => {
@@ -97,6 +103,10 @@ export function createRecall(bytes: TraceBytes, flush: () => void): Recall {
     noteStep: runs.noteStep,
     noteEnd: runs.noteEnd,
     noteLost: runs.noteLost,
+    noteGap: (task_id, offset) => {
+      if (scanned) runs.noteGap(task_id, offset)
+      else after.push(() => runs.noteGap(task_id, offset))
+    },
   }
 }
 
