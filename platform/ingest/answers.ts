@@ -15,10 +15,24 @@ export interface IngestParts extends Resources {
   readonly ingest: Ingest
 }
 
+interface Answered extends Reply {
+  readonly is_unfinished?: boolean
+}
+
 /** Runs the call once per Idempotency-Key. */
-export function remembered(call: Call, parts: Resources, run: () => Promise<Reply>): Promise<Reply> {
+export function remembered(call: Call, parts: Resources, run: () => Promise<Answered>): Promise<Reply> {
   const request = { idempotency_key: call.header('idempotency-key'), raw: call.raw }
   return withIdempotencyKey(parts, call.scope, keyOf(call.principal), request, run)
+}
+
+export function reply(status: number, body: unknown, replayed: boolean): Reply {
+  return { status, body, headers: replayed ? { 'idempotent-replayed': 'true' } : {} }
+}
+
+/** The answer with the results of lists. One that the platform failed to take must be sent again, also under an Idempotency-Key. */
+export function listReply(body: Readonly<Record<string, readonly { readonly status: number }[]>>): Answered {
+  const is_unfinished = Object.values(body).some((results) => results.some(({ status }) => status >= 500))
+  return { status: 200, body, is_unfinished }
 }
 
 /** What `read` returns, or the error of the platform that it throws. */

@@ -17,10 +17,11 @@ export type TraceLists = Readonly<Record<(typeof lists)[number], readonly unknow
   readonly agent_key: string
 }
 
-/** The agent of a request, and the time of its arrival in ms since 1970. */
+/** Who sends a request, and the time of its arrival in ms since 1970. */
 export interface Sender {
   readonly agent_key: string
   readonly agent_id: string
+  readonly idempotency_key: string | null
   readonly now: number
 }
 
@@ -73,8 +74,9 @@ export function traceItems({ steps, incidents, unrecorded, gaps }: TraceLists, s
 }
 
 /** The step of an item; `repeated` counts the equal ones of a request. */
-function stepRequest(value: unknown, { agent_key, agent_id, now }: Sender, repeated: Map<string, number>): StepRequest {
+function stepRequest(value: unknown, sender: Sender, repeated: Map<string, number>): StepRequest {
   const { kind: _kind, recorded_at: _recorded_at, agent_id: name = '', ...sent } = validated('trace-step', value)
+  const { agent_key, agent_id, now } = sender
   const isOther = name !== '' && name !== agent_key && name !== agent_id
   const step = {
     ...sent,
@@ -85,20 +87,22 @@ function stepRequest(value: unknown, { agent_key, agent_id, now }: Sender, repea
   const { step: number, timestamp, ...content } = step
   const numbered = number === undefined ? content : { ...content, step: Number(number) }
   if (timestamp !== undefined && number !== undefined) return { ...numbered, timestamp }
-  const origins = originsOf({ ...numbered, ...(timestamp !== undefined && { timestamp }) }, repeated)
+  const known = { ...numbered, ...(timestamp !== undefined && { timestamp }) }
+  const origins = originsOf(known, sender, repeated)
   return { ...numbered, timestamp: timestamp ?? isoTime(now), ...origins }
 }
 
 /**
  * A step with a number or a time, but not both, is known again by its content, and equal ones of one request by their order. One
- * with neither could be another step that is equal: it needs an Idempotency-Key.
+ * with neither could be another step that is equal: it is known again by the Idempotency-Key of its request.
  */
-function originsOf(content: Partial<StepRequest>, repeated: Map<string, number>) {
-  if (content.step === undefined && content.timestamp === undefined) return {}
+function originsOf(content: Partial<StepRequest>, { idempotency_key }: Sender, repeated: Map<string, number>) {
+  const isBare = content.step === undefined && content.timestamp === undefined
+  if (isBare && idempotency_key === null) return {}
   const text = canonical(content)
   const count = (repeated.get(text) ?? 0) + 1
   repeated.set(text, count)
-  return { origins: [`trace ${count} ${text}`] }
+  return { origins: [`trace ${isBare ? idempotency_key : ''} ${count} ${text}`] }
 }
 
 /** The report of an incident: of the agent of the request, however the engine names it. */

@@ -19,6 +19,8 @@ interface KeptReply {
   readonly status: number
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
+  /** Part of the request has to be sent again: the answer is not kept. */
+  readonly is_unfinished?: boolean
 }
 
 /**
@@ -41,8 +43,10 @@ export async function withIdempotencyKey(
   const answer = known === null ? null : answerTo(raw, known)
   if (answer !== null) return answer
   try {
-    const { status, body, headers } = await run()
-    await withTransaction(db, scope, (tx) => keepAnswer(scope, tx, reservation, { status, body }))
+    const { status, body, headers, is_unfinished } = await run()
+    await withTransaction(db, scope, (tx) =>
+      is_unfinished ? forgetRequest(scope, tx, reservation) : keepAnswer(scope, tx, reservation, { status, body }),
+    )
     return { status, body, ...(headers && { headers }) }
   } catch (error) {
     // The request failed: its key is free again. If this fails too, the same request can still be repeated.

@@ -3,7 +3,7 @@ import { invalid, PlatformError } from '../../errors.js'
 import { keyOf } from '../../http/principal.js'
 import { byKey, type Call, type Reply, route } from '../../http/route.js'
 import { readJson, readJsonLines, validated } from '../../http/validate.js'
-import { type IngestParts, orProblem, remembered, submitAll } from '../answers.js'
+import { type IngestParts, listReply, orProblem, remembered, reply, submitAll } from '../answers.js'
 
 const tag = 'Log'
 
@@ -37,7 +37,7 @@ export const stepRoutes = [
     responses: { 200: 'batch-answer' },
     handle: (call, parts: IngestParts) =>
       remembered(call, parts, async () =>
-        reply(200, { results: await submitAll(call, parts, batchEntries(call).map(readEntry)) }, false),
+        listReply({ results: await submitAll(call, parts, batchEntries(call).map(readEntry)) }),
       ),
   }),
 ]

@@ -6,7 +6,7 @@ import { PlatformError } from '../../errors.js'
 import { keyOf } from '../../http/principal.js'
 import { byKey, type Call, parameters, route } from '../../http/route.js'
 import type { Triggering } from '../../incidents/actions/triggers.js'
-import { type IngestParts, problemResult, remembered, reportResult, submitAll } from '../answers.js'
+import { type IngestParts, listReply, problemResult, remembered, reportResult, submitAll } from '../answers.js'
 import { type NotedReport, noteTraceReports } from '../commands/note-trace-reports.js'
 import { type Report, reportIncidents } from '../commands/report-incidents.js'
 import { traceItems, traceLists } from '../trace-body.js'
@@ -27,7 +27,7 @@ export const traceRoutes = [
     query: { agent_key: parameters.text('the agent, for a body without `agent_key`') },
     responses: { 200: 'trace-answer' },
     handle: (call, parts: IngestParts & Triggering) =>
-      remembered(call, parts, async () => ({ status: 200, body: await takeTrace(call, parts) })),
+      remembered(call, parts, async () => listReply({ ...(await takeTrace(call, parts)) })),
   }),
 ]
 
@@ -36,7 +36,8 @@ async function takeTrace(call: Call, parts: IngestParts & Triggering): Promise<T
   const lists = traceLists(call)
   const { agent_key } = lists
   const agent_id = await activeAgent(call, parts, agent_key)
-  const items = traceItems(lists, { agent_key, agent_id, now: parts.clock() })
+  const idempotency_key = call.header('idempotency-key') ?? null
+  const items = traceItems(lists, { agent_key, agent_id, idempotency_key, now: parts.clock() })
   const results = await submitAll(call, parts, items.steps)
   const incidents = await reportAll(call, parts, items.incidents)
   const { scope, principal, request_id } = call

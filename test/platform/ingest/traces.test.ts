@@ -113,6 +113,10 @@ describe('a request that is sent again', () => {
     expect(second).toMatchObject([{ status: 201, entry: { step: 2 } }])
     const keyed = await again(steps, { 'idempotency-key': 'once' })
     expect(keyed.second).toEqual(keyed.first)
+    // Answers are kept for a day; the steps are known longer.
+    now += 86_400_000
+    const late = await again(steps, { 'idempotency-key': 'once' })
+    expect(late.first).toEqual(keyed.first.map((result) => ({ ...result, status: 200, replayed: true })))
     expect(await entriesOf(task_id)).toHaveLength(3)
   })
 
