@@ -4278,9 +4278,13 @@ export interface ReleaseRequest {
 export interface ReleasedReservation {
   status: 'ok'
   /**
-   * True for a reservation or a decision that waited for its step; false for others
+   * False for an unknown or expired reservation
    */
   released: boolean
+  /**
+   * True when the decision waited for its step, which is not expected any more
+   */
+  settled: boolean
 }
 
 /**

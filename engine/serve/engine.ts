@@ -83,10 +83,11 @@ export function createEngine(parts: EngineParts): LocalEngine {
   return {
     evaluate: (request) => evaluateIntended(state, request),
     record: ({ step }) => recordStep(state, step),
-    release: ({ evaluation_id }) => {
-      const was_open = state.decisions.release(evaluation_id)
-      return { status: 'ok', released: release(state, evaluation_id) || was_open }
-    },
+    release: ({ evaluation_id }) => ({
+      status: 'ok',
+      released: release(state, evaluation_id),
+      settled: parts.decisions.release(evaluation_id),
+    }),
     endTask: async ({ task_id }) => {
       await state.tasks.load(task_id, state.clock())
       endTask(state, task_id)

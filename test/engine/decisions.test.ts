@@ -82,7 +82,7 @@ describe('a decision', () => {
       ({ record }, evaluation_id) => record('t', { ...read, input: { page: 2 }, meta: { evaluation_id } }),
     ],
     ['a step that was blocked', ({ record }) => record('t', { ...read, output: { status: 'blocked' } })],
-    ['/release', ({ engine }, evaluation_id) => expect(engine.release({ evaluation_id }).released).toBe(true)],
+    ['/release', ({ engine }, evaluation_id) => expect(engine.release({ evaluation_id }).settled).toBe(true)],
   ]
   it.each(ways)('is settled by %s', async (_, settle) => {
     const here = started()
@@ -96,7 +96,7 @@ describe('a decision', () => {
     const { evaluation_id } = await evaluate('t', read)
     await record('u', { ...read, meta: { evaluation_id } })
     await record('t', { ...read, input: { page: 2 } })
-    expect(engine.release({ evaluation_id: 'unknown' }).released).toBe(false)
+    expect(engine.release({ evaluation_id: 'unknown' }).settled).toBe(false)
     expect(decisions.counts().open).toBe(1)
   })
 
@@ -165,7 +165,7 @@ describe('the decisions on disk', () => {
     const two = started(data, one.time.now)
     expect(two.decisions.counts().open).toBe(3)
     await two.record('t', { ...exec, output: { status: 'blocked' } })
-    expect(two.engine.release({ evaluation_id: ids[1] ?? '' }).released).toBe(true)
+    expect(two.engine.release({ evaluation_id: ids[1] ?? '' }).settled).toBe(true)
     two.kill()
     const three = started(data, two.time.now)
     three.pass(timeout)
