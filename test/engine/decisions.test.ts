@@ -100,7 +100,7 @@ describe('a decision', () => {
     expect(decisions.counts().open).toBe(1)
   })
 
-  it('that blocks, is approved by a gate and evaluated again is no alarm once the step is recorded', async () => {
+  it('that blocks, is approved by a gate and evaluated again raises no alarm once the step is recorded', async () => {
     const { evaluate, record, pass, unrecorded, decisions } = started()
     expect((await evaluate('t')).blocked).toBe(true)
     await record('t', { step_type: 'step.gate', properties: { guard: { result: 'passed' } } })

@@ -85,7 +85,7 @@ describe('another line as a span', () => {
     expect(spanOf({ kind: 'end', recorded_at, task_id: 'refund-1' })).toBeNull()
   })
 
-  it('is no act of an agent for an unrecorded decision', () => {
+  it('gives no step for an unrecorded decision', () => {
     const line = {
       kind: 'unrecorded',
       recorded_at,
