@@ -17,7 +17,7 @@ import { copilotRoutes } from './ingest/routes/copilot.js'
 import { engineRoutes } from './ingest/routes/evaluate.js'
 import { incidentReportRoutes } from './ingest/routes/incident-reports.js'
 import { stepRoutes } from './ingest/routes/logs.js'
-import { traceRoutes } from './ingest/routes/traces.js'
+import { otlpRoutes } from './ingest/routes/otlp.js'
 import { jobRoutes } from './jobs/routes.js'
 import { bundleRoutes } from './log/bundle/routes.js'
 import { eventRoutes } from './log/read/routes/events.js'
@@ -40,6 +40,7 @@ export const routes = [
   ...copilotRoutes,
   ...engineRoutes,
   ...incidentReportRoutes,
+  ...otlpRoutes,
   ...engineStateRoutes,
   ...agentRoutes,
   ...authRoutes,

@@ -3697,6 +3697,35 @@ export interface Offer {
 }
 
 /**
+ * Answer of POST /v1/traces: an ExportTraceServiceResponse of OTLP. Without `partialSuccess` every span was accepted.
+ */
+export interface OtlpAnswer {
+  partialSuccess?: {
+    /**
+     * The number of spans that were rejected, as text: JSON of protocol buffers writes integers of 64 bits so
+     */
+    rejectedSpans: string
+    /**
+     * Why, for the first of them
+     */
+    errorMessage: string
+  }
+}
+
+/**
+ * Body of POST /v1/traces: an ExportTraceServiceRequest of OTLP, as JSON or protobuf. Each span is read by itself.
+ */
+export interface OtlpRequest {
+  /**
+   * Groups of spans, as the exporters of OpenTelemetry send them
+   */
+  resourceSpans?: {
+    [k: string]: unknown
+  }[]
+  [k: string]: unknown
+}
+
+/**
  * State of the platform. `version`, `node`, `kind` and `migration` are for callers with a valid credential.
  */
 export interface PlatformHealth {
@@ -4817,244 +4846,50 @@ export interface TaskSummary {
 }
 
 /**
- * Answer of POST /api/v1/traces: a result for each item, in the order of the lists.
+ * A page of unmapped spans, in the order in which the first of each arrived.
  */
-export interface TraceAnswer {
+export interface UnmappedSpanList {
+  spans: UnmappedSpan[]
+  total: number
   /**
-   * Of the steps
+   * Pass as `cursor` for the next page
    */
-  results: BatchResult[]
-  incidents: IncidentReportResult[]
-  unrecorded: TraceReportResult[]
-  gaps: TraceReportResult[]
+  next_cursor: string | null
 }
 
 /**
- * Steps that a local engine had to drop before it could send them. Unknown keys are ignored.
+ * Spans that are no acts of an agent, such as requests to a database, with one name. Digits and ids in names are replaced by `*`.
  */
-export interface TraceGap {
-  kind?: 'gap'
+export interface UnmappedSpan {
+  id: number
   /**
-   * The gap: reported once
+   * The API key that sent them; null for the row `other`, which counts all names beyond 999
    */
-  gap_id: string
+  api_key_id: string | null
   /**
-   * The task; absent for steps of several tasks
+   * `service.name` of the resource
    */
-  task_id?: string
+  service: string | null
   /**
-   * How many steps are missing
+   * The library that made them
    */
-  steps: number | string
+  scope: string | null
+  name: string
+  kind: 'unspecified' | 'internal' | 'server' | 'client' | 'producer' | 'consumer' | null
   /**
-   * Number of the first one
+   * How many arrived; a request that is sent again counts again
    */
-  first_step?: number | string
+  count: number
+  first_seen: string
+  last_seen: string
   /**
-   * Number of the last one
+   * Of the first of them
    */
-  last_step?: number | string
+  trace_id: string | null
   /**
-   * RFC 3339 time of the first one
+   * Of the first of them
    */
-  from: string
-  /**
-   * RFC 3339 time of the last one
-   */
-  to: string
-  /**
-   * Why they were dropped, such as `spool_full`; up to 500 characters are kept
-   */
-  reason?: string
-  [k: string]: unknown
-}
-
-/**
- * The result for one unrecorded step or one gap.
- */
-export interface TraceReportResult {
-  /**
-   * 201, or 200 for one that was reported before
-   */
-  status: number
-  replayed?: boolean
-  problem?: Problem
-}
-
-/**
- * Body of POST /api/v1/traces: the trace of one agent, as a local engine sends it. At least one list has an item; a single object counts as a list of one. Each item is checked by itself and has its own result.
- */
-export interface TraceRequest {
-  /**
-   * Key of the agent, which is registered; or the query parameter `agent_key`
-   */
-  agent_key: string
-  /**
-   * Up to 1,000 steps: bodies of `POST /record` with a `task_id` (`trace-step`)
-   *
-   * @maxItems 1000
-   */
-  steps?: unknown[]
-  /**
-   * Up to 1,000 incidents, as for POST /api/v1/incidents
-   *
-   * @maxItems 1000
-   */
-  incidents?: unknown[]
-  /**
-   * Up to 1,000 decisions whose steps were not recorded in time (`unrecorded-step`)
-   *
-   * @maxItems 1000
-   */
-  unrecorded?: unknown[]
-  /**
-   * Up to 1,000 reports of steps that an engine had to drop (`trace-gap`)
-   *
-   * @maxItems 1000
-   */
-  gaps?: unknown[]
-}
-
-/**
- * A step of POST /api/v1/traces. Unknown keys are rejected.
- */
-export interface TraceStep {
-  /**
-   * Of a line of the trace; ignored
-   */
-  kind?: 'step'
-  /**
-   * Of a line of the trace; ignored
-   */
-  recorded_at?: {
-    [k: string]: unknown
-  }
-  /**
-   * What the sender calls the agent; kept as `meta.agent_id` when it is not the `agent_key` of the request
-   */
-  agent_id?: string | number
-  /**
-   * Chosen by the caller, shared by all steps of one run
-   */
-  task_id: string | number
-  /**
-   * RFC 3339 time at which the step occurred, UTC without a zone; default the time of arrival
-   */
-  timestamp?: string
-  /**
-   * Sequential from 1; default the next number of the task
-   */
-  step?: number | string
-  /**
-   * Kind of step; see the step vocabulary
-   */
-  step_type:
-    | 'task.start'
-    | 'task.end'
-    | 'task.error'
-    | 'task.idle'
-    | 'step.resource'
-    | 'step.message'
-    | 'step.self'
-    | 'step.model'
-    | 'step.credential'
-    | 'step.exec'
-    | 'step.gate'
-    | 'step.unknown'
-    | 'START_NODE'
-    | 'LLM_CALL'
-    | 'ERROR_NODE'
-    | 'END_NODE'
-  /**
-   * Read, create, change or delete; optional on every step type
-   */
-  verb?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /**
-   * Name of the tool, model or operation
-   */
-  step_name?: string
-  /**
-   * Input of the step
-   */
-  input?: {
-    [k: string]: unknown
-  }
-  /**
-   * Output of the step
-   */
-  output?: {
-    [k: string]: unknown
-  }
-  /**
-   * Facts about the step, nested or dotted
-   */
-  properties?: {
-    [k: string]: unknown
-  }
-  /**
-   * Audit keys
-   */
-  meta?: {
-    [k: string]: unknown
-  }
-}
-
-/**
- * A decision of a local engine whose step was not recorded within the deadline. Unknown keys are ignored; longer texts and lists are cut.
- */
-export interface UnrecordedStep {
-  kind?: 'unrecorded'
-  /**
-   * The task; the platform need not know it
-   */
-  task_id: string
-  /**
-   * The decision: reported once
-   */
-  evaluation_id: string
-  /**
-   * RFC 3339 time of the decision
-   */
-  decided_at: string
-  outcome: 'allow' | 'warn' | 'ask' | 'block'
-  /**
-   * Why it was not allowed; up to 500 characters are kept
-   */
-  reason?: string
-  /**
-   * The step that was decided, without its payloads
-   */
-  intended: {
-    /**
-     * Up to 200 characters are kept
-     */
-    step_type: string
-    /**
-     * Up to 200 characters are kept
-     */
-    verb?: string
-    /**
-     * Up to 200 characters are kept
-     */
-    step_name?: string
-    [k: string]: unknown
-  }
-  /**
-   * The first 20 are kept
-   */
-  violations?: {
-    policy_id?: number | string
-    /**
-     * Name of the policy; up to 200 characters are kept
-     */
-    name?: string
-    /**
-     * Up to 200 characters are kept
-     */
-    code?: string
-    [k: string]: unknown
-  }[]
-  [k: string]: unknown
+  span_id: string | null
 }
 
 /**
@@ -5455,6 +5290,8 @@ export interface SchemaTypes {
   'offer-list': OfferList
   'offer-request': OfferRequest
   'offer': Offer
+  'otlp-answer': OtlpAnswer
+  'otlp-request': OtlpRequest
   'platform-health': PlatformHealth
   'platform-readiness': PlatformReadiness
   'policy-change': PolicyChange
@@ -5496,12 +5333,8 @@ export interface SchemaTypes {
   'task-chain': TaskChain
   'task-list': TaskList
   'task-summary': TaskSummary
-  'trace-answer': TraceAnswer
-  'trace-gap': TraceGap
-  'trace-report-result': TraceReportResult
-  'trace-request': TraceRequest
-  'trace-step': TraceStep
-  'unrecorded-step': UnrecordedStep
+  'unmapped-span-list': UnmappedSpanList
+  'unmapped-span': UnmappedSpan
   'validation-report': ValidationReport
   'validation-request': ValidationRequest
   'verification': Verification

@@ -7,8 +7,12 @@ export type ValueReading =
   | { readonly problem: string /** The text may go on in the next line. */; readonly is_open: boolean }
 
 /** Parses text as strict JSON; `shown` says where a fault is, by its offset in the text. */
-export function readValue(text: string, shown: (text: string, offset: number) => string = columnOf): ValueReading {
-  const reading = parseStrictJson(text)
+export function readValue(
+  text: string,
+  shown: (text: string, offset: number) => string = columnOf,
+  parse = parseStrictJson,
+): ValueReading {
+  const reading = parse(text)
   if (reading.problem === null) return { value: reading.value, problem: null }
   const { message, offset } = reading.problem
   const is_open = offset !== null && offset >= text.trimEnd().length

@@ -11,6 +11,7 @@ import { PlatformError } from '../errors.js'
 import { networkOf, rejectOtherOrigins } from './client.js'
 import type { Meter } from './meter.js'
 import { isForm, mediaTypeOf, oauthErrorOf, readForm } from './oauth.js'
+import { isProtobuf, maxOtlpBytes, protobufType, rpcStatus } from './otlp.js'
 import type { Authentication, Principal } from './principal.js'
 import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
@@ -107,6 +108,8 @@ const readBody = express.raw({ type: () => true, limit: maxBodyBytes, inflate: f
 const readSmall = express.raw({ type: () => true, limit: maxAnonymousBytes, inflate: false })
 const readSigned = express.raw({ type: () => true, limit: maxSignedBytes, inflate: false })
 const readBatch = express.raw({ type: () => true, limit: maxBatchBytes, inflate: false })
+// The limit counts bytes after decompression, and ends it.
+const readOtlp = express.raw({ type: () => true, limit: maxOtlpBytes, inflate: true })
 
 function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Parts>): void {
   const { authenticate, clock, limits, public_url, parts } = app_parts
@@ -122,6 +125,7 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
   const admit = async (request: Request, response: Response, next: NextFunction) => {
     response.locals.route = route.path
     response.locals.is_oauth = route.oauth === true
+    response.locals.is_protobuf = route.otlp === true && isProtobuf(request.headers['content-type'])
     rejectUnprintable(request)
     if (isOpen && route.limit !== 'none') {
       // Before the body is read, so that rejected requests count as well.
@@ -132,7 +136,7 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
     response.locals.known_at = clock()
     next()
   }
-  const read = route.lines ? readBatch : isOpen ? readSmall : readBody
+  const read = route.otlp ? readOtlp : route.lines ? readBatch : isOpen ? readSmall : readBody
   const unsigned = route.body === undefined ? [] : [mediaType(route), read]
   const steps = route.signed ? [readSigned] : unsigned
   app[route.method](path, admit, ...steps, async (request: Request, response: Response) => {
@@ -162,8 +166,8 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
   })
 }
 
-function bodyOf({ body, lines, checks_body }: Endpoint, read: () => unknown): unknown {
-  if (body === undefined || lines) return null
+function bodyOf({ body, lines, otlp, checks_body }: Endpoint, read: () => unknown): unknown {
+  if (body === undefined || lines || otlp) return null
   return checks_body ? read() : validated(body, read())
 }
 
@@ -190,7 +194,10 @@ function rejectUnprintable({ params }: Request): void {
 function mediaType(route: Endpoint) {
   return (request: Request, _response: Response, next: NextFunction) => {
     const type = mediaTypeOf(request.headers['content-type'])
-    const isOther = (route.lines && type === 'application/x-ndjson') || (route.oauth && isForm(type))
+    const isOther =
+      (route.lines && type === 'application/x-ndjson') ||
+      (route.oauth && isForm(type)) ||
+      (route.otlp && isProtobuf(type))
     // Programs name the type of a form for a body that they do not send.
     const isEmpty = route.may_be_empty && !(Number(request.headers['content-length'] ?? 0) > 0)
     const accepted = type === 'application/json' || isOther || (isEmpty && !request.headers['transfer-encoding'])
@@ -199,24 +206,25 @@ function mediaType(route: Endpoint) {
       next(
         new PlatformError(
           'UNSUPPORTED_MEDIA_TYPE',
-          `\`${type}\` is not supported: send the body as \`application/json\``,
+          `\`${type}\` is not supported: send the body as \`application/json\`${route.otlp ? ` or \`${protobufType}\`` : ''}`,
         ),
       )
   }
 }
 
-function send(response: Response, { status, body, headers: extra }: Reply): void {
+function send(response: Response, { status, body, bytes, headers: extra }: Reply): void {
   response.status(status)
   response.setHeader('cache-control', 'no-store')
-  if (body !== undefined) response.setHeader('content-type', 'application/json; charset=utf-8')
+  const json = body === undefined ? null : Buffer.from(JSON.stringify(body))
+  const sent = json === null ? bytes : { type: 'application/json; charset=utf-8', content: json }
+  if (sent !== undefined) response.setHeader('content-type', sent.type)
   for (const [name, value] of Object.entries(extra ?? {})) response.setHeader(name, value)
-  if (body === undefined) {
+  if (sent === undefined) {
     response.end()
     return
   }
-  const bytes = Buffer.from(JSON.stringify(body))
-  response.setHeader('content-length', bytes.length)
-  response.end(bytes)
+  response.setHeader('content-length', sent.content.length)
+  response.end(sent.content)
 }
 
 /** Sends the file, then discards it; a caller that disconnects ends the download without an error. */
@@ -279,7 +287,12 @@ function answerError({ logger, showProblem }: Pick<AppParts<never>, 'logger' | '
     response.setHeader('cache-control', 'no-store')
     for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value)
     const oauth = response.locals.is_oauth === true ? oauthErrorOf(error) : null
-    if (oauth !== null) response.status(400).type('application/json').send(JSON.stringify(oauth))
+    if (response.locals.is_protobuf === true)
+      response
+        .status(problem.status)
+        .type(protobufType)
+        .send(Buffer.from(rpcStatus(error)))
+    else if (oauth !== null) response.status(400).type('application/json').send(JSON.stringify(oauth))
     else if (!showProblem(request, response, problem))
       response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem))
   }

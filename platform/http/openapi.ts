@@ -1,6 +1,7 @@
 // The OpenAPI 3.1 document, made from the routes and the schemas that the platform serves and checks.
 import { documents, type JsonMap, type SchemaName } from '@svc/schemas'
 import { errorTable } from '../errors.js'
+import { protobufType } from './otlp.js'
 import type { Principal } from './principal.js'
 import type { Endpoint } from './route.js'
 
@@ -109,12 +110,14 @@ function published({ pattern, 'x-must': must, ...schema }: JsonMap): JsonMap {
 
 function requestContent(route: Endpoint, body: SchemaName): JsonMap {
   const lines = { 'application/x-ndjson': { schema: { type: 'string', description: 'One entry per line' } } }
+  const otlp = { [protobufType]: { schema: { type: 'string', format: 'binary' } } }
   const form = { 'application/x-www-form-urlencoded': { schema: reference(body) } }
   const examples = examplesOf(documents[body].examples)
   return {
     ...(route.oauth && form),
     'application/json': { schema: reference(body), ...examples },
     ...(route.lines && lines),
+    ...(route.otlp && otlp),
   }
 }
 
@@ -179,7 +182,7 @@ function successes(route: Endpoint): JsonMap {
     status,
     {
       description: name === null ? 'No body' : (documents[name].description ?? name),
-      ...(name !== null && { content: json(name) }),
+      ...(name !== null && { content: { ...json(name), ...(route.otlp && filesOf(protobufType)) } }),
     },
   ])
   return Object.fromEntries(entries)

@@ -20,7 +20,10 @@ export function asPlatformError(error: unknown): PlatformError {
   if (error instanceof PlatformError) return error
   const { type, status } = error as { type?: string; status?: number }
   if (type === 'entity.too.large')
-    return new PlatformError('TOO_LARGE', 'the body is too large: the limit is 1 MiB, and 8 MiB for a batch')
+    return new PlatformError(
+      'TOO_LARGE',
+      'the body is too large: the limit is 1 MiB, 8 MiB for a batch, and 20 MiB for OTLP',
+    )
   if (type === 'encoding.unsupported') {
     return new PlatformError(
       'UNSUPPORTED_MEDIA_TYPE',

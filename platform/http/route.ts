@@ -49,6 +49,8 @@ export interface Reply {
   readonly body?: unknown
   readonly file?: ReplyFile
   readonly stream?: ReplyStream
+  /** Sent as they are, instead of a body. */
+  readonly bytes?: { readonly type: string; readonly content: Uint8Array }
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -71,6 +73,8 @@ export interface Endpoint {
   readonly checks_body?: true
   /** A body of any type up to 3 MiB, which the handler reads from `raw`: of a webhook, whose signature covers its bytes. */
   readonly signed?: true
+  /** OTLP as JSON or protobuf, compressed or not, up to 20 MiB; the handler reads `raw`. */
+  readonly otlp?: true
   /** An OAuth endpoint: takes forms as well as JSON, and answers errors in the format of RFC 6749 §5.2. */
   readonly oauth?: true
   /** Query parameters: schemas of strings; unknown parameters are rejected. */

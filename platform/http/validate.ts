@@ -61,6 +61,13 @@ export function decode(bytes: Uint8Array): string {
   }
 }
 
+/** JSON in which half of a character, which no record can hold, is replaced. */
+export function wellFormed(json: string): string {
+  if (!/\\ud[89a-f]/i.test(json)) return json
+  const escapes = /\\(?:u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})|u(d[89a-f][0-9a-f]{2})|.)/gis
+  return json.replaceAll(escapes, (found, _high, _low, lone) => (lone === undefined ? found : '\\ufffd'))
+}
+
 function parseText(text: string, lines_before: number | null = null, parse = parseStrictJson): unknown {
   const reading = parse(text)
   if (reading.problem === null) return reading.value

@@ -21,7 +21,10 @@ export function append(batch: Batch, item: Item): Outcome {
   const rules = writerOf(batch, item, head)
   if (rules instanceof PlatformError) return { error: rules }
   const again = earlierEntry(batch, item)
-  if (again !== undefined) return { status: 200, replayed: true, entry: answerOf(again, again.violations) }
+  if (again !== undefined) {
+    batch.origins.note(item, again.entry)
+    return { status: 200, replayed: true, entry: answerOf(again, again.violations) }
+  }
   const step = acceptedStep(request, rules.agent.agent_id, (head?.max_step ?? 0) + 1)
   const sent: SentStep = {
     step,

@@ -56,6 +56,7 @@ export async function commitBatch(
       entries = batch.appended.length
       violations = batch.appended.reduce((sum, appended) => sum + appended.violations.length, 0)
       if (entries > 0) overflowed = await write(parts, scope, tx, batch, meanwhile)
+      else if (batch.origins.hasNew()) await batch.origins.write(scope, tx)
       return answers
     })
     if (entries > 0) parts.committed({ entries, violations })

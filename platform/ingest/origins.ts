@@ -9,6 +9,7 @@ import type { StepRequest } from './step-request.js'
 import { findOrigins, insertOrigins, type OriginRow } from './store/origins.js'
 
 type Sent = { readonly request: StepRequest }
+type Wanted = Pick<OriginRow, 'task_id' | 'origin'>
 
 export interface OriginsOfBatch {
   /** The entry that has the identity of the item; undefined for a new step. */
@@ -17,6 +18,8 @@ export interface OriginsOfBatch {
   readonly note: (item: Sent, entry: StoredEntry) => void
   /** The entries that were known when the batch was opened. */
   readonly known: readonly Pick<OriginRow, 'task_id' | 'step'>[]
+  /** Whether there are ids to write. */
+  readonly hasNew: () => boolean
   readonly write: (scope: Scope, tx: Transaction) => Promise<void>
 }
 
@@ -29,22 +32,30 @@ export async function openOrigins(
 ): Promise<OriginsOfBatch> {
   const named = items.filter(({ request }) => request.origins !== undefined)
   const digest = named.length === 0 ? null : keyed(await derivedKey(scope, tx, sealer, 'origins'))
-  const rowsOf = ({ request: { task_id, origins = [] } }: Sent) =>
-    digest === null ? [] : origins.map((origin) => ({ task_id, origin: digest(task_id, origin) }))
+  const rowOf = (task_id: string, origin: string): Wanted[] =>
+    digest === null ? [] : [{ task_id, origin: digest(task_id, origin) }]
+  const rowsOf = ({ request: { task_id, origins = [] } }: Sent) => origins.flatMap((origin) => rowOf(task_id, origin))
+  /** The other view of the step, and whether it stands for a step already. */
+  const sharedOf = ({ request: { task_id, same_as } }: Sent) =>
+    same_as === undefined ? [] : [same_as, `used ${same_as}`].flatMap((origin) => rowOf(task_id, origin))
   const known = await findOrigins(
     scope,
     tx,
-    named.flatMap((item) => rowsOf(item).slice(0, 1)),
+    named.flatMap((item) => [...rowsOf(item).slice(0, 1), ...sharedOf(item)]),
   )
   const steps = new Map(known.map((row) => [keyOf(row), row]))
   const added: OriginRow[] = []
+  const sharedEntry = (item: Sent) => {
+    const [shared, used] = sharedOf(item)
+    return shared && used && !steps.has(keyOf(used)) ? steps.get(keyOf(shared)) : undefined
+  }
   return {
     entryOf: (item) => {
       const [identity] = rowsOf(item)
-      return identity && steps.get(keyOf(identity))
+      return identity && (steps.get(keyOf(identity)) ?? sharedEntry(item))
     },
     note: (item, { step, log_index }) => {
-      for (const row of rowsOf(item)) {
+      for (const row of [...rowsOf(item), ...sharedOf(item).slice(1)]) {
         if (steps.has(keyOf(row))) continue
         const fresh = { ...row, step, log_index }
         steps.set(keyOf(row), fresh)
@@ -52,14 +63,30 @@ export async function openOrigins(
       }
     },
     known,
+    hasNew: () => added.length > 0,
     write: (own, writing) => insertOrigins(own, writing, added),
   }
+}
+
+/** Those of the origins that steps of the task have. The log need not be locked: an origin is never taken away from a step. */
+export async function knownOrigins(
+  scope: Scope,
+  tx: Transaction,
+  sealer: Sealer,
+  task_id: string,
+  origins: readonly string[],
+): Promise<Set<string>> {
+  if (origins.length === 0) return new Set()
+  const digest = keyed(await derivedKey(scope, tx, sealer, 'origins'))
+  const wanted = origins.map((origin) => ({ task_id, origin: digest(task_id, origin) }))
+  const found = new Set((await findOrigins(scope, tx, wanted)).map(keyOf))
+  return new Set(origins.filter((_, index) => found.has(keyOf(wanted[index] as Wanted))))
 }
 
 function keyed(key: string) {
   return (task_id: string, origin: string) => createHmac('sha256', key).update(`${task_id}\0${origin}`).digest()
 }
 
-function keyOf({ task_id, origin }: Pick<OriginRow, 'task_id' | 'origin'>): string {
+function keyOf({ task_id, origin }: Wanted): string {
   return `${origin.toString('hex')} ${task_id}`
 }

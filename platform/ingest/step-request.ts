@@ -9,4 +9,9 @@ export type StepRequest = Omit<LogRequest, 'step' | 'step_number'> &
      * whose identity is known is not appended again.
      */
     readonly origins?: readonly string[]
+    /**
+     * An origin of the same step as another part of its sender may have shown it before. A step with this origin stands for
+     * the first step that names it here; that one is not appended.
+     */
+    readonly same_as?: string
   }

@@ -5,6 +5,8 @@ import type { Span } from './span.js'
 /** An agent that a span names, with what decides between the spans of a task. */
 export interface AgentClaim {
   readonly name: AgentName
+  /** `gen_ai.agent.id` of the resource, which all spans of a program have. */
+  readonly resource_id: string | null
   /** `service.name` of the resource; null for the name that libraries use when none was set. */
   readonly service: string | null
   readonly is_invocation: boolean
@@ -21,6 +23,7 @@ export function claimOf(span: Span): AgentClaim {
     name: is_invocation
       ? agentNameOf(span)
       : { id: nameIn(span.attributes, 'gen_ai.agent.id'), name: nameIn(span.attributes, 'gen_ai.agent.name') },
+    resource_id: nameIn(resource, 'gen_ai.agent.id'),
     service: service?.startsWith('unknown_service') === true ? null : service,
     is_invocation,
     has_parent: parent_id !== null,
@@ -38,6 +41,18 @@ export function strongerClaim(one: AgentClaim, other: AgentClaim): AgentClaim {
 }
 
 /** The key of the agent: its id, else its name, else its service; null when none of them can be a key. */
-export function agentKeyOf({ name: { id, name }, service }: AgentClaim): string | null {
-  return [id, name, service].find((key) => key !== null && /^[ -~]{1,200}$/.test(key)) ?? null
+export function agentKeyOf({ resource_id, name: { id, name }, service }: AgentClaim): string | null {
+  return [resource_id, id, name, service].find(isKey) ?? null
+}
+
+/**
+ * The key of the agent where its spans arrive one after the other: the first of them may be a call of a model, which names
+ * its service, and no agent. So the service counts before the name.
+ */
+export function streamKeyOf({ resource_id, name: { id, name }, service }: AgentClaim): string {
+  return [resource_id, id, service, name].find(isKey) ?? 'unknown_service'
+}
+
+function isKey(key: string | null): key is string {
+  return key !== null && /^[ -~]{1,200}$/.test(key)
 }

@@ -3,13 +3,15 @@ import { readable } from '../exact.js'
 import { argumentsOf, type Body, callId } from '../step-body.js'
 import type { Meanings } from '../tools.js'
 import type { ToolCall } from '../transcript.js'
+import { type Act, createOrdinals, type Origins } from './act.js'
+import { spanOrigin } from './evidence.js'
 import type { SpanMessage } from './messages.js'
 import { nameIn, toolNameOf } from './operation.js'
 import type { Span } from './span.js'
 import type { Subagent } from './tree.js'
 
-export interface CalledTool {
-  /** The span of the model that asked for the call. */
+export interface CalledTool extends Pick<Act, 'time' | 'origins' | 'needs' | 'unless'> {
+  /** The span of the model that asked for the call, or that received its answer. */
   readonly span: Span
   readonly subagent: Subagent | null
   readonly call: ToolCall
@@ -17,8 +19,12 @@ export interface CalledTool {
   readonly answer: unknown
 }
 
-export function createCalls() {
-  const called = new Map<string, Omit<CalledTool, 'answer'>>()
+type Shown = Pick<CalledTool, 'span' | 'subagent' | 'call' | 'answer'>
+type Called = Pick<CalledTool, 'span' | 'subagent' | 'call'> & { readonly key: string; readonly is_asked: boolean }
+
+/** `isComplete`: whether all spans of the trace of this one are known, so that no answer and no span can follow. */
+export function createCalls(isComplete: (span: Span) => boolean) {
+  const called = new Map<string, Called>()
   const answers = new Map<string, unknown>()
   const ids = new Set<string>()
   /** Spans of tools without the id of their call, by name. */
@@ -31,18 +37,29 @@ export function createCalls() {
     nameless.set(name, open - 1)
     return open > 0
   }
+  const note = (span: Span, subagent: Subagent | null, call: ToolCall, key: string, is_asked: boolean) => {
+    const known = called.get(key)
+    if (known === undefined || (is_asked && !known.is_asked)) called.set(key, { span, subagent, call, key, is_asked })
+  }
 
   return {
     add: (span: Span, subagent: Subagent | null, input: readonly SpanMessage[], output: readonly SpanMessage[]) => {
-      for (const { id, result } of input.flatMap((message) => message.answers)) if (id !== null) answers.set(id, result)
+      // Some models use an id again: the second call of an id has the second answer.
+      const callOf = createOrdinals()
+      const answerOf = createOrdinals()
+      for (const message of input) {
+        for (const call of message.tool_calls)
+          if (call.id !== null) note(span, subagent, call, `${call.id}:${callOf(call.id)}`, false)
+        for (const { id, result } of message.answers) if (id !== null) answers.set(`${id}:${answerOf(id)}`, result)
+      }
       for (const call of output.flatMap((message) => message.tool_calls)) {
-        const key = call.id ?? `${span.trace_id} ${span.span_id} ${called.size}`
-        if (!called.has(key)) called.set(key, { span, subagent, call })
+        const key = call.id === null ? `${spanOrigin(span)}/${called.size}` : `${call.id}:${callOf(call.id)}`
+        note(span, subagent, call, key, true)
       }
     },
     addSpan: (span: Span) => {
       spans += 1
-      const id = nameIn(span.attributes, 'gen_ai.tool.call.id', 'ai.toolCall.id')
+      const id = callIdOf(span)
       const name = toolNameOf(span)
       if (id === null) nameless.set(name, (nameless.get(name) ?? 0) + 1)
       else ids.add(id)
@@ -51,9 +68,55 @@ export function createCalls() {
     withoutSpan: (): CalledTool[] =>
       [...called.values()]
         .filter(({ call }) => !hasSpan(call))
-        .map((each) => ({ ...each, answer: each.call.id === null ? undefined : answers.get(each.call.id) }))
-        .filter(({ answer }) => answer !== undefined || spans === 0),
+        .map((each) => ({ ...each, answer: answers.get(each.key) }))
+        .filter(({ answer, span }) => answer !== undefined || (spans === 0 && isComplete(span)))
+        .map(({ key, is_asked, ...each }) => ({ ...each, ...factsOf(each, key, is_asked) })),
   }
+}
+
+/** The call of a model that this request does not have was made in this task only if an earlier request had it. */
+function factsOf({ span, call: { id }, answer }: Shown, key: string, is_asked: boolean) {
+  const shown = id === null || !key.endsWith(':1') ? [] : [shownOrigin(id)]
+  return {
+    // What a model received happened before its call.
+    time: is_asked ? (span.end ?? span.start) : span.start - 1n,
+    origins: [`call:${key}`, ...shown] as const satisfies Origins,
+    ...(!is_asked && id !== null && { needs: askedOrigin(id) }),
+    unless: [...(id === null ? [] : [toolOrigin(id)]), ...(answer === undefined ? [toolsOrigin(span)] : [])],
+  }
+}
+
+/** Of a step that only messages show. */
+function shownOrigin(id: string): string {
+  return `shown:${id}`
+}
+
+/** Of the step of a model that asked for a call. */
+export function askedOrigin(id: string): string {
+  return `asked:${id}`
+}
+
+function toolOrigin(id: string): string {
+  return `tool:${id}`
+}
+
+/** Of the first span of a tool in a trace. */
+function toolsOrigin({ trace_id }: Span): string {
+  return `tools:${trace_id}`
+}
+
+/** The origins of the step of a tool's span. Messages may have shown the call before. */
+export function toolOrigins(span: Span): Pick<Act, 'origins' | 'same_as'> {
+  const id = callIdOf(span)
+  if (id === null) return { origins: [spanOrigin(span), toolsOrigin(span)] }
+  return {
+    origins: [spanOrigin(span), `call:${id}:1`, toolOrigin(id), toolsOrigin(span)],
+    same_as: shownOrigin(id),
+  }
+}
+
+function callIdOf({ attributes }: Span): string | null {
+  return nameIn(attributes, 'gen_ai.tool.call.id', 'ai.toolCall.id')
 }
 
 /** The step of a call; `answer` is undefined for a call without one. */

@@ -14,6 +14,11 @@ export function idsOf({ trace_id, span_id, parent_id }: Span): JsonMap {
   return { trace_id, span_id, ...(parent_id !== null && { parent_span_id: parent_id }) }
 }
 
+/** The origin of the step that stands for the span. */
+export function spanOrigin({ trace_id, span_id }: Span): string {
+  return `span:${trace_id}/${span_id}`
+}
+
 /** The output of a step that failed. */
 export function errorView(error: SpanError): JsonMap {
   const known = Object.entries(error).filter(([, value]) => value !== null)

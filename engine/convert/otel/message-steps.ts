@@ -1,37 +1,57 @@
 // What the user and the callers of sub-agents wrote and read, as steps.
 import type { JsonMap } from '@svc/schemas'
 import { type Body, hasText } from '../step-body.js'
-import { idsOf } from './evidence.js'
+import { type Act, createOrdinals, type Origins } from './act.js'
+import { idsOf, spanOrigin } from './evidence.js'
 import { inputOf, type SpanMessage } from './messages.js'
 import type { Span } from './span.js'
-import type { TimedBody } from './timed-body.js'
 import type { Subagent } from './tree.js'
 
-export function createMessages() {
-  const received = createSeen()
-  const sent = createSeen()
-  const derived = (span: Span, time: bigint, subagent: Subagent | null, body: Body): TimedBody => ({
-    time,
-    span: null,
-    subagent,
-    body: { ...body, meta: { otel: idsOf(span) } },
+/**
+ * The messages that the span received. A model gets the whole conversation again at each call, so that the identity of a
+ * message is its content, and its number among equal ones of the list.
+ */
+export function received(span: Span, subagent: Subagent | null): Act[] {
+  const ordinalOf = createOrdinals()
+  return inputOf(span).flatMap(({ role, content }) => {
+    if (role !== 'user' || content === null) return []
+    const text = JSON.stringify(content)
+    const origin = `received:${readerOf(subagent)}:${ordinalOf(text)}:${text}`
+    return [derived(span, span.start, subagent, receipt(content, subagent), [origin])]
   })
-  return {
-    /** The messages in the input of the span that no earlier one had. */
-    received: (span: Span, subagent: Subagent | null): TimedBody[] => {
-      const contents = inputOf(span).flatMap(({ role, content }) =>
-        role === 'user' && content !== null ? [content] : [],
-      )
-      const fresh = received.freshOf(subagent, contents)
-      return fresh.map((content) => derived(span, span.start, subagent, receipt(content, subagent)))
-    },
-    /** The texts in the output of the span that were not sent since the last call of `forgetSent`. */
-    sent: (span: Span, subagent: Subagent | null, output: readonly SpanMessage[]): TimedBody[] => {
-      const fresh = sent.freshOf(subagent, output.map(({ content }) => content).filter(hasText))
-      return fresh.map((content) => derived(span, span.end ?? span.start, subagent, dispatch(content, subagent)))
-    },
-    forgetSent: (subagent: Subagent | null): void => sent.forget(subagent),
-  }
+}
+
+/** What a model answered. The same answer to another call is a message of its own. */
+export function answered(span: Span, subagent: Subagent | null, output: readonly SpanMessage[]): Act[] {
+  return dispatches(span, subagent, output, (shared, index) => [`${spanOrigin(span)}/sent/${index}`, shared])
+}
+
+/** What an invocation returned: mostly the last answer of its model. */
+export function returned(span: Span, subagent: Subagent | null, output: readonly SpanMessage[]): Act[] {
+  return dispatches(span, subagent, output, (shared) => [shared])
+}
+
+function dispatches(
+  span: Span,
+  subagent: Subagent | null,
+  output: readonly SpanMessage[],
+  originsOf: (shared: string, index: number) => Origins,
+): Act[] {
+  const ordinalOf = createOrdinals()
+  const contents = output.map(({ content }) => content).filter(hasText)
+  return contents.map((content, index) => {
+    const text = JSON.stringify(content)
+    const shared = `sent:${span.trace_id}:${readerOf(subagent)}:${ordinalOf(text)}:${text}`
+    return derived(span, span.end ?? span.start, subagent, dispatch(content, subagent), originsOf(shared, index))
+  })
+}
+
+function derived(span: Span, time: bigint, subagent: Subagent | null, body: Body, origins: Origins): Act {
+  return { time, span: null, shown_by: span, subagent, body: { ...body, meta: { otel: idsOf(span) } }, origins }
+}
+
+function readerOf(subagent: Subagent | null): string {
+  return subagent === null ? 'main' : `${subagent.span.trace_id}/${subagent.span.span_id}`
 }
 
 /** Messages of the user are written by the user only to the agent of the task; a sub-agent gets them of its caller. */
@@ -45,28 +65,4 @@ function receipt(content: unknown, subagent: Subagent | null): Body {
 
 function dispatch(content: unknown, subagent: Subagent | null): Body {
   return { step_type: 'step.message', verb: 'POST', input: { content }, properties: counterpartOf(subagent) }
-}
-
-/** Contents that were given before: a model gets the whole conversation again at each call. */
-function createSeen() {
-  const seen = new Map<Subagent | null, Map<string, number>>()
-  return {
-    /** The contents that are there more often than in any list before. */
-    freshOf: (subagent: Subagent | null, contents: readonly unknown[]): unknown[] => {
-      const before = seen.get(subagent) ?? new Map<string, number>()
-      seen.set(subagent, before)
-      const now = new Map<string, number>()
-      return contents.filter((content) => {
-        const key = JSON.stringify(content)
-        const count = (now.get(key) ?? 0) + 1
-        now.set(key, count)
-        if (count <= (before.get(key) ?? 0)) return false
-        before.set(key, count)
-        return true
-      })
-    },
-    forget: (subagent: Subagent | null): void => {
-      seen.delete(subagent)
-    },
-  }
 }

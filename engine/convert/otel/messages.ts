@@ -75,10 +75,14 @@ function membersOf(attributes: Attributes): JsonMap {
   return Object.fromEntries(attributes)
 }
 
+/** A longer list is no conversation: each of its messages would take a hundred times the memory of its text. */
+const maxMessages = 10_000
+
 /** Messages as a list or alone; text is a message of the role, but cut JSON has no known role. */
 function messagesOf(given: unknown, role: string): SpanMessage[] {
   if (typeof given === 'string' && /^\s*[[{]/.test(given)) return [messageOf({ role: 'unknown', content: given })]
   const list = Array.isArray(given) ? given : [given]
+  if (list.length > maxMessages) return [messageOf({ role: 'unknown', content: JSON.stringify(list) })]
   return list.map((entry: unknown) => messageOf(isMap(entry) ? { role, ...entry } : { role, content: entry }))
 }
 

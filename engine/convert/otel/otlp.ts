@@ -1,8 +1,9 @@
 // The spans of a value of OTLP JSON: what an exporter sends in one request, a list of such, or spans alone.
-
+import { parseStoredJson } from '@svc/proof'
+import type { JsonMap } from '@svc/schemas'
 import { isMap } from '../is-map.js'
-import { readValue, type ValueReading } from '../json-value.js'
-import { type Attributes, attributesOf } from './any-value.js'
+import { lineAndColumnOf, readValue, type ValueReading } from '../json-value.js'
+import { attributesOf } from './any-value.js'
 import { readSpan, type SpanReading } from './span.js'
 
 /** True for a value that has spans, or is one. */
@@ -22,7 +23,7 @@ export function readOtlp(value: unknown): SpanReading[] | null {
   return value.length > 0 && isOtlpEntry(value[0]) ? value.flatMap((entry) => readEntry(entry) ?? [notASpan]) : null
 }
 
-const none: Attributes = new Map()
+const none = { resource: new Map<string, unknown>(), scope: null }
 const notASpan = { problem: 'is not a span' }
 
 function readEntry(value: unknown): SpanReading[] | null {
@@ -30,13 +31,18 @@ function readEntry(value: unknown): SpanReading[] | null {
   if (!Array.isArray(value.resourceSpans)) return [readSpan(value, none)]
   return value.resourceSpans.flatMap((group: unknown): SpanReading[] => {
     if (!isMap(group)) return [{ problem: 'is not in an object of `resourceSpans`' }]
-    const resource = isMap(group.resource) ? attributesOf(group.resource.attributes) : none
-    return scopesOf(group).flatMap((scope) =>
-      isMap(scope) && Array.isArray(scope.spans)
-        ? scope.spans.map((span: unknown) => readSpan(span, resource))
-        : [{ problem: 'is not in `spans` of `scopeSpans`' }],
-    )
+    const resource = isMap(group.resource) ? attributesOf(group.resource.attributes) : none.resource
+    return scopesOf(group).flatMap((scope): SpanReading[] => {
+      const { spans = [] } = isMap(scope) ? scope : { spans: null }
+      if (!isMap(scope) || !Array.isArray(spans)) return [{ problem: 'is not in `spans` of `scopeSpans`' }]
+      return spans.map((span: unknown) => readSpan(span, { resource, scope: nameOf(scope) }))
+    })
   })
+}
+
+function nameOf({ scope, instrumentationLibrary }: JsonMap): string | null {
+  const { name } = Object(scope ?? instrumentationLibrary) as { readonly name?: unknown }
+  return typeof name === 'string' && name !== '' ? name : null
 }
 
 /** Before 2022 the list had another name. */
@@ -47,11 +53,20 @@ function scopesOf({ scopeSpans, instrumentationLibrarySpans }: Record<string, un
 
 /** Parses JSON whose integers may be nanoseconds, which a double cannot hold: they are read as text. */
 export function readOtlpText(text: string, shown?: (text: string, offset: number) => string): ValueReading {
-  const reading = readValue(text, shown)
+  return readQuoted(text, (each) => readValue(each, shown))
+}
+
+/** The same for the body of a request: each level of a value is three or four levels of OTLP JSON. */
+export function readOtlpBody(text: string): ValueReading {
+  return readQuoted(text, (each) => readValue(each, lineAndColumnOf, parseStoredJson))
+}
+
+function readQuoted(text: string, read: (text: string) => ValueReading): ValueReading {
+  const reading = read(text)
   if (reading.problem === null || reading.is_open) return reading
   const quoted = withQuotedIntegers(text)
   if (quoted === text) return reading
-  const again = readValue(quoted, shown)
+  const again = read(quoted)
   return again.problem === null ? again : reading
 }
 

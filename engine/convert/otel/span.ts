@@ -3,6 +3,10 @@ import type { JsonMap } from '@svc/schemas'
 import { isMap } from '../is-map.js'
 import { type Attributes, attributesOf } from './any-value.js'
 
+/** In the order of their numbers. */
+const kinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const
+export type SpanKind = (typeof kinds)[number]
+
 export interface SpanEvent {
   readonly name: string
   readonly attributes: Attributes
@@ -15,6 +19,9 @@ export interface Span {
   /** Null for the root of a trace. */
   readonly parent_id: string | null
   readonly name: string
+  /** The library that made the span; null when it gives no name. */
+  readonly scope: string | null
+  readonly kind: SpanKind
   /** True for a span that answers a request or a message of another program. */
   readonly is_entry: boolean
   /** ns since 1970. */
@@ -35,8 +42,14 @@ export interface SpanError {
 
 export type SpanReading = { readonly span: Span; readonly problem: null } | { readonly problem: string }
 
+/** What all spans of a group have. */
+export interface SpanGroup {
+  readonly resource: Attributes
+  readonly scope: string | null
+}
+
 /** Reads a span; the problem names the member, what it is, and what it should be. */
-export function readSpan(value: unknown, resource: Attributes): SpanReading {
+export function readSpan(value: unknown, group: SpanGroup): SpanReading {
   if (!isMap(value)) return { problem: 'is not an object' }
   const trace_id = idOf(value.traceId, 16)
   if (trace_id === null) return { problem: idProblem('traceId', value.traceId, 16) }
@@ -46,7 +59,7 @@ export function readSpan(value: unknown, resource: Attributes): SpanReading {
   if (start === null || start === 0n) return { problem: timeProblem('startTimeUnixNano', value.startTimeUnixNano) }
   const end = value.endTimeUnixNano === undefined ? 0n : nanosOf(value.endTimeUnixNano)
   if (end === null) return { problem: timeProblem('endTimeUnixNano', value.endTimeUnixNano) }
-  const span = { trace_id, span_id, start, end: end === 0n ? null : end, resource, ...othersOf(value, span_id) }
+  const span = { trace_id, span_id, start, end: end === 0n ? null : end, ...group, ...othersOf(value, span_id) }
   return { span, problem: null }
 }
 
@@ -59,15 +72,21 @@ function othersOf(value: JsonMap, span_id: string) {
   return {
     parent_id: parent_id === span_id ? null : parent_id,
     name: typeof name === 'string' && name !== '' ? name : 'span',
-    is_entry: entryKinds.has(kind),
+    kind: kindOf(kind),
+    is_entry: entryKinds.has(kindOf(kind)),
     attributes,
     events,
     error: errorOf(isMap(status) ? status : {}, attributes, events),
   }
 }
 
-/** Servers and consumers, as numbers and as names of the enumeration. */
-const entryKinds: ReadonlySet<unknown> = new Set([2, 5, 'SPAN_KIND_SERVER', 'SPAN_KIND_CONSUMER'])
+const entryKinds: ReadonlySet<SpanKind> = new Set(['server', 'consumer'])
+
+/** A kind as a number or as a name of the enumeration. */
+function kindOf(given: unknown): SpanKind {
+  const named = typeof given === 'string' ? given.replace(/^SPAN_KIND_/, '').toLowerCase() : kinds[Number(given)]
+  return kinds.find((kind) => kind === named) ?? 'unspecified'
+}
 
 function eventsOf(events: unknown): SpanEvent[] {
   if (!Array.isArray(events)) return []

@@ -24,8 +24,11 @@ export interface Subagent {
   readonly depth: number
 }
 
-/** The tree of the spans of a task; a parent that leads back to the span is ignored. `main` is the agent of the task. */
-export function treeOf(given: readonly Span[], main: AgentName): SpanTree {
+/**
+ * The tree of the spans of a task; a parent that leads back to the span is ignored. `main` is the agent of the task. `ties`
+ * decides between spans that began at the same time.
+ */
+export function treeOf(given: readonly Span[], main: AgentName, ties: (a: Span, b: Span) => number = byId): SpanTree {
   const known = new Map(given.map((span) => [keyOf(span.trace_id, span.span_id), span]))
   const depths = depthsIn(given, known)
   const depthOf = (span: Span) => depths.get(span) ?? 0
@@ -33,7 +36,7 @@ export function treeOf(given: readonly Span[], main: AgentName): SpanTree {
     const parent = span.parent_id === null ? undefined : known.get(keyOf(span.trace_id, span.parent_id))
     return parent !== undefined && depthOf(parent) < depthOf(span) ? parent : null
   }
-  const spans = given.toSorted((a, b) => compare(a.start, b.start) || depthOf(a) - depthOf(b) || byId(a, b))
+  const spans = given.toSorted((a, b) => compare(a.start, b.start) || depthOf(a) - depthOf(b) || ties(a, b))
   const subagents = new Map<Span, Subagent | null>()
   const roots = new Map<Span, Span>()
   const acts = new Map<Span, Span | null>()

@@ -1,0 +1,108 @@
+// The tasks that the traces of a request belong to, with what is known of them (docs/adr/0053-otlp.md).
+import {
+  type AgentClaim,
+  type BatchStep,
+  batchOfSpans,
+  claimOf,
+  operationOf,
+  type Span,
+  streamKeyOf,
+  strongerClaim,
+  taskIdOf,
+} from '@svc/engine'
+import { findAgents } from '../../agents/store/agents.js'
+import { type Resources, withTransaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import type { KeyIdentity } from '../../http/principal.js'
+import { readHeads } from '../../ledger/log.js'
+import type { Sealer } from '../../secrets/seal.js'
+import { knownOrigins } from '../origins.js'
+import { noteTraces, tasksOfTraces } from '../store/trace-tasks.js'
+import type { Trace } from './traces.js'
+
+export interface SpanTask {
+  readonly task_id: string
+  readonly agent_key: string
+  /** The name of a new agent. */
+  readonly agent_name: string | null
+  /** False for a task without entries: its agent may have to be registered. */
+  readonly is_known: boolean
+  readonly spans: readonly Span[]
+  /** The steps that the task does not have yet. */
+  readonly steps: readonly BatchStep[]
+}
+
+export interface TaskParts extends Resources {
+  readonly sealer: Sealer
+}
+
+interface Placed {
+  readonly task_id: string
+  readonly is_conversation: boolean
+  readonly spans: Span[]
+}
+
+/** The tasks of the traces in which an agent acted, here or in an earlier request. */
+export async function spanTasks(
+  { db, clock, sealer }: TaskParts,
+  scope: Scope,
+  key: KeyIdentity,
+  traces: readonly Trace[],
+): Promise<SpanTask[]> {
+  // Two requests of a trace that arrive together must find one task, so that this is committed before the steps.
+  const settled = await withTransaction(db, scope, async (tx) => {
+    const acting = traces.filter(({ has_acts }) => has_acts).map((trace) => ({ ...trace, task_id: taskOf(trace, key) }))
+    const noted = acting.map(({ trace_id, task_id }) => ({ trace_id, task_id }))
+    await noteTraces(scope, tx, clock(), key.key_id, noted)
+    return tasksOfTraces(
+      scope,
+      tx,
+      key.key_id,
+      traces.map(({ trace_id }) => trace_id),
+    )
+  })
+  const placed = placedIn(traces, settled)
+  if (placed.length === 0) return []
+  return withTransaction(db, scope, async (tx) => {
+    const task_ids = placed.map(({ task_id }) => task_id)
+    const heads = await readHeads(scope, tx, task_ids)
+    const agent_ids = [...heads.values()].map(({ agent_id }) => agent_id)
+    const agents = new Map((await findAgents(scope, tx, agent_ids)).map((agent) => [agent.agent_id, agent]))
+    const tasks: SpanTask[] = []
+    for (const { task_id, is_conversation, spans } of placed) {
+      const agent = agents.get(heads.get(task_id)?.agent_id ?? '')
+      const claim = strongestOf(spans)
+      const agent_key = agent?.agent_key ?? streamKeyOf(claim)
+      const batch = batchOfSpans(spans, { agent_key, agent: claim.name, is_conversation })
+      const is_own = agent?.api_key_id === key.key_id
+      const known = is_own ? await knownOrigins(scope, tx, sealer, task_id, batch.deciding) : new Set<string>()
+      const steps = batch.stepsAfter(known)
+      tasks.push({ task_id, agent_key, agent_name: claim.name.name, is_known: heads.has(task_id), spans, steps })
+    }
+    return tasks
+  })
+}
+
+/** The task of a trace that is new. */
+function taskOf({ trace_id, conversation }: Trace, { key_id }: KeyIdentity): string {
+  if (conversation === null) return trace_id
+  // An id of another form cannot be that of a task.
+  return /^[ -~]{1,200}$/.test(conversation) ? conversation : taskIdOf(key_id, conversation)
+}
+
+function placedIn(traces: readonly Trace[], settled: ReadonlyMap<string, string>): Placed[] {
+  const tasks = new Map<string, Placed>()
+  for (const { trace_id, spans } of traces) {
+    const task_id = settled.get(trace_id)
+    if (task_id === undefined) continue
+    const task = tasks.get(task_id) ?? { task_id, is_conversation: task_id !== trace_id, spans: [] }
+    tasks.set(task_id, task)
+    for (const span of spans) task.spans.push(span)
+  }
+  return [...tasks.values()]
+}
+
+function strongestOf(spans: readonly Span[]): AgentClaim {
+  const acts = spans.filter((span) => operationOf(span) !== null)
+  return (acts.length > 0 ? acts : spans).map(claimOf).reduce(strongerClaim)
+}

@@ -1,0 +1,74 @@
+// The spans of a request by their traces, and those that are no acts of an agent by what they have in common.
+import { createHash } from 'node:crypto'
+import { conversationOf, isSameSpan, operationOf, type Span } from '@svc/engine'
+import type { CountedSpans } from '../store/unmapped-spans.js'
+
+export interface Trace {
+  readonly trace_id: string
+  readonly spans: readonly Span[]
+  /** Whether a span of it, in this request, is an act of an agent. */
+  readonly has_acts: boolean
+  /** The conversation that one of the spans names; null when none does. */
+  readonly conversation: string | null
+}
+
+/** The traces of the spans; a span that is there twice counts once. `reject` gets spans with the id of another. */
+export function tracesOf(spans: readonly Span[], reject: (span: Span, reason: string) => void): Trace[] {
+  const traces = new Map<string, Map<string, Span>>()
+  for (const span of spans) {
+    const trace = traces.get(span.trace_id) ?? new Map<string, Span>()
+    traces.set(span.trace_id, trace)
+    const first = trace.get(span.span_id)
+    if (first === undefined) trace.set(span.span_id, span)
+    else if (!isSameSpan(first, span)) reject(span, 'another span of the trace has its `spanId`')
+  }
+  return [...traces].map(([trace_id, found]) => {
+    const own = [...found.values()]
+    const named = own.map(conversationOf).find((conversation) => conversation !== null)
+    return {
+      trace_id,
+      spans: own,
+      has_acts: own.some((span) => operationOf(span) !== null),
+      conversation: named ?? null,
+    }
+  })
+}
+
+/** The spans that are no acts of an agent, counted. */
+export function unmappedIn(traces: readonly Trace[], api_key_id: string): CountedSpans[] {
+  const rows = new Map<string, CountedSpans>()
+  for (const span of traces.flatMap((trace) => trace.spans)) {
+    if (operationOf(span) !== null) continue
+    const service = span.resource.get('service.name')
+    const common = {
+      api_key_id,
+      service: typeof service === 'string' ? shown(service) : null,
+      scope: span.scope === null ? null : shown(span.scope),
+      name: shown(withoutIds(span.name)),
+      kind: span.kind,
+    }
+    const key = JSON.stringify(common)
+    const { trace_id, span_id } = span
+    const row = rows.get(key) ?? { ...common, digest: sha256(key), count: 0, trace_id, span_id }
+    rows.set(key, { ...row, count: row.count + 1 })
+  }
+  return [...rows.values()]
+}
+
+/** Names that differ by an id or a number are one name. */
+function withoutIds(name: string): string {
+  return name.replaceAll(/(?=[0-9a-f-]*\d)[0-9a-f][0-9a-f-]{7,}|\d+/gi, '*')
+}
+
+const maxShown = 200
+
+function shown(text: string): string {
+  return text
+    .replaceAll(/\p{Cc}/gu, ' ')
+    .slice(0, maxShown)
+    .toWellFormed()
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
