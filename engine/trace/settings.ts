@@ -22,16 +22,29 @@ export function isEntryFormat({ logFormat }: TraceOptions, env: Environment): bo
   return (logFormat ?? env.SVC_LOG_FORMAT)?.toLowerCase() === 'entry'
 }
 
-/** The problem with the settings, which names the variable and the choices; null when they can be used. */
-export function traceProblem(options: TraceOptions, env: Environment): string | null {
-  if (payloadsIn(env) === null)
-    return `SVC_LOG_PAYLOADS must be ${payloadChoices.join(' or ')}, found \`${env.SVC_LOG_PAYLOADS}\``
-  const location = locationOf(options, env)
-  const format = options.logFormat ?? (env.SVC_LOG_FORMAT || 'behavior')
-  const name = options.logFormat === undefined ? 'SVC_LOG_FORMAT' : '--log-format'
-  if (!logFormats.some((known) => known === format.toLowerCase()))
-    return `${name} must be ${logFormats.join(' or ')}, found \`${format}\``
-  if (isEntryFormat(options, env) && !/^(auto|stdout|none|file:.*)$/s.test(location))
-    return `${name} is \`entry\`, which only stdout and file:PATH have, not \`${location}\``
-  return location.startsWith('otlp:') ? endpointProblem(location, env) : null
+/** Empty when none is set. */
+export function agentKeyOf({ agentKey, env }: LogSettings): string {
+  return agentKey || env.SVC_AGENT_KEY || ''
+}
+
+export function dataFolder({ SVC_DATA_DIR }: Environment): string {
+  return SVC_DATA_DIR || 'data'
+}
+
+/** The folder for what must outlive the process; null when neither the trace nor the environment names one. */
+export function lastingFolder(settings: LogSettings): string | null {
+  const is_named = settings.env.SVC_DATA_DIR || !['stdout', 'none'].includes(logLocation(settings))
+  return is_named ? dataFolder(settings.env) : null
+}
+
+const defaultSpoolMib = 512
+/** Two for a step of the largest size beside what is reserved. */
+export const minSpoolMib = 4
+export const maxSpoolMib = 1024 * 1024
+
+/** Null for a value that is not a number of MiB. */
+export function spoolMib({ SVC_SPOOL_MIB: text = '' }: Environment): number | null {
+  if (text.trim() === '') return defaultSpoolMib
+  const mib = Number(text)
+  return Number.isInteger(mib) && mib >= minSpoolMib && mib <= maxSpoolMib ? mib : null
 }

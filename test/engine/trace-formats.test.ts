@@ -208,7 +208,7 @@ describe('svc serve', () => {
     [
       { SVC_LOG_LOCATION: 'somewhere' },
       [],
-      /`somewhere` is not a log location: use file:PATH, stdout, otlp:URL or none/,
+      /SVC_LOG_LOCATION is `somewhere`, which is not a log location: use auto, file:PATH, stdout, api, otlp:URL, none/,
     ],
     [
       { SVC_RECORD_TIMEOUT_SECONDS: 'ten' },

@@ -88,7 +88,7 @@ describe.each([
   it.each([
     ['no conversation', { bot_id: 'desk', text: 'Hi' }, 'conversation_id'],
     ['nothing to log', { bot_id: 'desk', conversation_id: 'c' }, 'text'],
-    ['a step that is no number', { bot_id: 'desk', conversation_id: 'c', text: 'x', step: 'three' }, 'step'],
+    ['a step number in words', { bot_id: 'desk', conversation_id: 'c', text: 'x', step: 'three' }, 'step'],
     ['a step type with other characters', { bot_id: 'desk', conversation_id: 'c', step_type: 'ä ö' }, 'step_type'],
     [
       'a risk level that does not exist',
