@@ -10,6 +10,17 @@ export { didYouMean } from './check/nearest.js'
 export { createNullRemoval, type NullRemoval } from './check/null-members.js'
 export { onOneLine, quote, quotePath } from './check/quote.js'
 export { createChecker, lazyCheck, problemSummary, type SchemaCheck, type SchemaProblem } from './check/schema-check.js'
+export type { OtherLine } from './convert/coding/act.js'
+export type { CodingFormatName } from './convert/coding/known-tools.js'
+export {
+  codingFormatNames,
+  type LinePlace,
+  type LineReading,
+  placeOfLine,
+  readLine,
+  valuesOfSession,
+} from './convert/coding/lines.js'
+export { createSession, type Session } from './convert/coding/session.js'
 export { type FormatName, formatNames, formatOf } from './convert/formats.js'
 export { lineAndColumnOf, readValue, type ValueReading } from './convert/json-value.js'
 export { type AgentClaim, agentKeyOf, claimOf, streamKeyOf, strongerClaim } from './convert/otel/agent.js'

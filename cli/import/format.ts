@@ -4,7 +4,7 @@ import { shellWord } from '../called-as.js'
 import { UsageError } from '../errors.js'
 import { defaultStart } from './default-start.js'
 import { firstValueIn } from './document.js'
-import type { ImportOptions } from './options.js'
+import { type ImportOptions, isSessionFormat } from './options.js'
 import { withSources } from './source.js'
 import { listed } from './words.js'
 
@@ -32,7 +32,8 @@ async function formatIn(file: string): Promise<FormatName | null> {
   return withSources(file, '', async (sources) => {
     for (const source of sources) {
       const value = await firstValueIn(source.path)
-      if (value !== undefined) return formatOf(value)
+      const format = value === undefined ? null : formatOf(value)
+      if (format !== null) return format
     }
     return null
   })
@@ -53,5 +54,6 @@ export function commandWith(format: FormatName, { svc, file, options }: ImportCa
 /** The options that only some formats have. */
 function optionsOf(format: FormatName, { tools, start, taskBy }: ImportOptions) {
   if (format === 'trace') return {}
+  if (isSessionFormat(format)) return { tools }
   return format === 'otel' ? { tools, 'task-by': taskBy } : { tools, start }
 }

@@ -15,6 +15,7 @@ export interface ImportOptions {
   readonly tools?: string
   readonly start: string
   readonly taskBy?: string
+  readonly ended?: true
   readonly json?: true
 }
 
@@ -24,6 +25,8 @@ export interface ImportPlan {
   /** The agent of all runs, whatever they name; null without `--agent-key`. */
   readonly given_key: string | null
   readonly task_by: 'trace' | 'conversation'
+  /** Nothing is added to the sessions any more. */
+  readonly is_over: boolean
   /** ms since 1970. */
   readonly start: number
   readonly tools: ToolMap
@@ -41,16 +44,18 @@ export function planImport(format: FormatName, file: string, options: ImportOpti
   checkReadable(file)
   const tools = options.tools === undefined ? {} : readToolMap(options.tools)
   const task_by = options.taskBy === 'conversation' ? 'conversation' : 'trace'
-  return { agent_key, given_key: options.agentKey ?? null, task_by, start, tools, to }
+  return { agent_key, given_key: options.agentKey ?? null, task_by, is_over: options.ended === true, start, tools, to }
 }
 
 /** Formats with times, tasks or steps of their own take no options for them. */
-function checkOptions(format: FormatName, { start, tools, taskBy }: ImportOptions): void {
-  const has_times = format === 'otel' || format === 'trace'
+function checkOptions(format: FormatName, { start, tools, taskBy, ended }: ImportOptions): void {
+  const has_times = format === 'otel' || format === 'trace' || isSessionFormat(format)
   if (has_times && start !== defaultStart)
     throw new UsageError(`\`--start\` does not apply to ${format}, which has times of its own: leave it out`)
   if (format === 'trace' && tools !== undefined)
     throw new UsageError('`--tools` does not apply to trace, whose steps are complete: leave it out')
+  if (ended && !isSessionFormat(format))
+    throw new UsageError('`--ended` applies to claude-code and codex only: leave it out')
   if (taskBy === undefined) return
   if (format !== 'otel') throw new UsageError('`--task-by` applies to otel only: leave it out')
   if (taskBy !== 'trace' && taskBy !== 'conversation')
@@ -58,14 +63,19 @@ function checkOptions(format: FormatName, { start, tools, taskBy }: ImportOption
 }
 
 function agentKey(format: FormatName, file: string, { agentKey: given }: ImportOptions): string {
-  const names_agents = format === 'otel' || format === 'trace'
+  const names_agents = format === 'otel' || format === 'trace' || isSessionFormat(format)
   if (given === undefined && file === '-' && !names_agents)
     throw new UsageError('standard input has no name: give `--agent-key`')
-  const agent_key = given ?? (file === '-' ? 'stdin' : baseName(resolve(file)))
+  const agent_key = given ?? (isSessionFormat(format) ? format : file === '-' ? 'stdin' : baseName(resolve(file)))
   if (/^[ -~]{1,200}$/.test(agent_key)) return agent_key
   throw new UsageError(
     `the agent key is \`${agent_key}\`: give one of 1 to 200 printable ASCII characters with \`--agent-key\``,
   )
+}
+
+/** A format whose runs are sessions of one agent, which has the name of the format. */
+export function isSessionFormat(format: FormatName): boolean {
+  return format === 'claude-code' || format === 'codex'
 }
 
 function destination(file: string, { out, to, apiKey }: ImportOptions): ImportPlan['to'] {

@@ -23,6 +23,8 @@ const stepStatuses = [400, 409, 413, 422]
 export function createPlatformTarget(to: Platform): ImportTarget {
   const open = new Set<Promise<void>>()
   const counts = createCounts()
+  /** The last request of each run that is open: the next steps of the run follow it. */
+  const last = new Map<string, Promise<void>>()
   let failure: unknown = null
 
   const send = async (place: string, steps: readonly Behavior[]) => {
@@ -46,12 +48,18 @@ export function createPlatformTarget(to: Platform): ImportTarget {
     put: async (place, steps) => {
       if (open.size >= maxOpenRuns) await Promise.race(open)
       if (failure !== null) throw failure
-      const sending: Promise<void> = send(place, steps)
+      const before = last.get(place) ?? Promise.resolve()
+      const sending: Promise<void> = before
+        .then(() => send(place, steps))
         .catch((error: unknown) => {
           failure = error
         })
-        .finally(() => open.delete(sending))
+        .finally(() => {
+          open.delete(sending)
+          if (last.get(place) === sending) last.delete(place)
+        })
       open.add(sending)
+      last.set(place, sending)
     },
     finish: async () => {
       await Promise.all(open)

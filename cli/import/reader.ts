@@ -8,6 +8,8 @@ export interface Recorded {
   /** The run in messages about it. */
   readonly place: string
   readonly steps: readonly Behavior[]
+  /** True when more steps of the same task follow. */
+  readonly continues?: true
 }
 
 /** What the first reading found in a line, a document or an entry of a list. */
@@ -44,6 +46,8 @@ export interface ImportReader {
   readonly agents: () => readonly ImportedAgent[]
   /** The runs, and faults that only the second reading can find. */
   readonly read: (source: Source) => AsyncGenerator<Recorded | Fault>
+  /** After the last file: the tools whose meaning was guessed, for formats whose agents declare none. */
+  readonly guessed_tools?: () => readonly string[]
   /** After the last file. */
   readonly remarks: () => Remarks
 }

@@ -11,6 +11,8 @@ import { progressBar } from './progress.js'
 import { type ImportReader, isFault, type Remarks } from './reader.js'
 import { type ImportReport, reportAsJson, reportAsText } from './report.js'
 import { createRunReader } from './run-reader.js'
+import { createSessionReader } from './sessions/reader.js'
+import { sourcesOf } from './sessions/sources.js'
 import { type Source, withSources } from './source.js'
 import { createSpanReader } from './span-reader.js'
 import { surveyRuns } from './survey.js'
@@ -24,7 +26,9 @@ export async function runImport(name: string, call: ImportCall): Promise<number>
   try {
     const format = await formatNamed(name, call)
     const plan = planImport(format, file, options)
-    const report = await withSources(file, plan.agent_key, (sources) => importRuns(sources, format, plan, call))
+    const report = await withSources(file, plan.agent_key, async (sources) =>
+      importRuns(await sourcesOf(format, file, sources), format, plan, call),
+    )
     const { failures } = report.counts
     if (!options.json) for (const failure of failures) printError(`${nameOf(file)}: ${failure}`)
     process.stdout.write(`${options.json ? reportAsJson(report) : reportAsText(report)}\n`)
@@ -61,11 +65,12 @@ async function importRuns(
           continue
         }
         await target.put(found.place, found.steps)
-        bar.tick()
+        if (found.continues !== true) bar.tick()
       }
     }
     const counts = await target.finish()
-    const tools = [...new Set(agents.flatMap(({ declared_tools }) => declared_tools))].sort()
+    const declared = agents.flatMap(({ declared_tools = [] }) => declared_tools)
+    const tools = reader.guessed_tools?.() ?? [...new Set(declared)].sort()
     const guessed_tools = format === 'trace' ? [] : guessedTools(tools, plan.tools)
     return { survey: { ...survey, bad_spans }, counts, guessed_tools, remarks: remarksOf(format, reader, bad_spans) }
   } finally {
@@ -81,6 +86,7 @@ function remarksOf(format: FormatName, reader: ImportReader, bad_spans: number):
 
 function createReader(format: FormatName, files: number, plan: ImportPlan): ImportReader {
   if (format === 'otel') return createSpanReader(plan)
+  if (format === 'claude-code' || format === 'codex') return createSessionReader(format, plan)
   return format === 'trace' ? createTraceReader(plan) : createRunReader(format, files, plan)
 }
 

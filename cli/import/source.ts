@@ -5,6 +5,9 @@ import { join, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { UsageError } from '../errors.js'
 
+/** Standard input in messages. */
+export const stdinName = '(stdin)'
+
 export interface Source {
   readonly path: string
   /** The file in messages. */
@@ -25,7 +28,7 @@ export async function withSources<T>(file: string, name: string, use: (sources: 
   try {
     const path = join(folder, 'runs.jsonl')
     await pipeline(file === '-' ? process.stdin : createReadStream(file), createWriteStream(path, { mode: 0o600 }))
-    return await use([{ path, name: file === '-' ? '(stdin)' : file, run_id: name }])
+    return await use([{ path, name: file === '-' ? stdinName : file, run_id: name }])
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,7 +1,8 @@
 // The facts about all runs that the first step needs, and the messages about everything that is not a run.
 import type { FormatName } from '@svc/engine'
 import { UsageError } from '../errors.js'
-import { type Fault, type ImportReader, isFault } from './reader.js'
+import { binaryReason } from './binary.js'
+import { type Fault, type ImportReader, isFault, type Seen } from './reader.js'
 import type { Source } from './source.js'
 import { type Expected, faultText, noRunsText, otherFormatOf } from './unreadable.js'
 
@@ -76,7 +77,7 @@ async function surveyFile(reader: ImportReader, source: Source, settings: Survey
     if (more > 0) report(`${source.name}: ${more} more before the first run could not be read`)
     more = 0
   }
-  for await (const found of reader.survey(source)) {
+  for await (const found of foundIn(reader, source, settings)) {
     if (!isFault(found)) {
       count.runs += found.runs
       has_found = true
@@ -89,6 +90,12 @@ async function surveyFile(reader: ImportReader, source: Source, settings: Survey
     else more++
   }
   return { ...count, has_found, held }
+}
+
+async function* foundIn(reader: ImportReader, source: Source, { format, svc }: Expected): AsyncGenerator<Seen | Fault> {
+  const reason = binaryReason(source, format, svc)
+  if (reason === null) yield* reader.survey(source)
+  else yield { file: source.name, line: null, entry: null, unit: 'run', reason }
 }
 
 /** The count that a fault belongs to. */

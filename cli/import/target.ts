@@ -5,8 +5,8 @@ import type { Behavior } from '@svc/schemas'
 export interface ImportedAgent {
   readonly agent_key: string
   readonly name: string
-  /** Sorted. */
-  readonly declared_tools: readonly string[]
+  /** Sorted; absent when nothing states which tools the agent may use. */
+  readonly declared_tools?: readonly string[]
   /** True for an agent that stays as it is when the platform knows it. */
   readonly keeps_registration: boolean
 }
@@ -15,7 +15,7 @@ export interface ImportedAgent {
 export interface ImportTarget {
   /** Called once, before any run. */
   readonly begin: (agents: readonly ImportedAgent[]) => Promise<void>
-  /** Takes the steps of a run; `place` names the run in messages. Rejects when the import cannot continue. */
+  /** Takes the steps of a run, or the next of them; `place` names the run in messages. Rejects when the import cannot continue. */
   readonly put: (place: string, steps: readonly Behavior[]) => Promise<void>
   readonly finish: () => Promise<ImportCounts>
 }

@@ -2,6 +2,7 @@
 import { descriptionOf, type FormatName, formatNames, formatOf, hasMessages } from '@svc/engine'
 import { printable } from '@svc/proof'
 import { shellWord } from '../called-as.js'
+import { isSessionFormat } from './options.js'
 import type { Fault } from './reader.js'
 import { listed } from './words.js'
 
@@ -40,6 +41,7 @@ export function noRunsText(first: Fault, faults: number, expected: Expected): st
 /** What a format consists of, and the member that shows it. */
 function nounsOf(format: FormatName) {
   if (format === 'otel') return { one: 'OTLP JSON', sign: 'resourceSpans' }
+  if (isSessionFormat(format)) return { one: 'A line of a session', sign: format === 'codex' ? 'payload' : 'sessionId' }
   return format === 'trace' ? { one: 'A step', sign: 'step_type' } : { one: 'A run', sign: 'messages' }
 }
 

@@ -1,16 +1,19 @@
 // All formats of `svc import`, and the format that a value shows.
+
+import type { CodingFormatName } from './coding/known-tools.js'
+import { codingFormatNames, formatOfLine } from './coding/lines.js'
 import { isMap } from './is-map.js'
 import { isOtlp } from './otel/otlp.js'
 import { formatOfRun, type RunFormatName, runFormatNames } from './run-formats.js'
 
-export type FormatName = RunFormatName | 'otel' | 'trace'
+export type FormatName = RunFormatName | CodingFormatName | 'otel' | 'trace'
 
-export const formatNames: readonly FormatName[] = [...runFormatNames, 'otel', 'trace']
+export const formatNames: readonly FormatName[] = [...runFormatNames, ...codingFormatNames, 'otel', 'trace']
 
-/** The format of a value: of a run, of spans, of a line of a trace; null when it is in none. */
+/** The format of a value: of a run, of spans, of a line of a trace or of a session; null when it is in none. */
 export function formatOf(value: unknown): FormatName | null {
   if (isOtlp(value)) return 'otel'
-  return isTraceLine(value) ? 'trace' : formatOfRun(value)
+  return isTraceLine(value) ? 'trace' : (formatOfRun(value) ?? formatOfLine(value))
 }
 
 const lineKinds: ReadonlySet<unknown> = new Set(['step', 'end', 'evaluation', 'incident'])

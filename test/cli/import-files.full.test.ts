@@ -24,12 +24,13 @@ interface FilesCase {
 const cases = (name: string): unknown =>
   parse(readFileSync(new URL(`../cases/import/${name}.yaml`, import.meta.url), 'utf8'))
 
-/** A new folder with the files: text as it is, other values as indented JSON. */
+/** A new folder with the files: text and bytes as they are, other values as indented JSON. */
 function write(files: FilesCase['files']): string {
   const path = mkdtempSync(join(folder, 'runs-'))
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(path, name)), { recursive: true })
-    writeFileSync(join(path, name), typeof content === 'string' ? content : JSON.stringify(content, null, 2))
+    const isWhole = typeof content === 'string' || content instanceof Uint8Array
+    writeFileSync(join(path, name), isWhole ? content : JSON.stringify(content, null, 2))
   }
   return path
 }

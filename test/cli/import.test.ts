@@ -189,7 +189,8 @@ describe('usage', () => {
     const { code, stderr } = await runSvc(['import', 'telepathy', join(folder, 'none'), '--out', out])
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'svc import: the format is `telepathy`: write chat-completions, recorder, otel or trace\n',
+      stderr:
+        'svc import: the format is `telepathy`: write chat-completions, recorder, claude-code, codex, otel or trace\n',
     })
   })
 

@@ -1,0 +1,37 @@
+// The files of the sub-agents of a session, when its own file is imported alone: they are beside it.
+import { readdirSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { type FormatName, placeOfLine } from '@svc/engine'
+import { firstValueIn } from '../document.js'
+import { baseName, type Source } from '../source.js'
+
+/** True for a file that an import of a folder reads: folders of agents have other files as well. */
+export function isTranscript(format: FormatName, path: string): boolean {
+  return /\.jsonl$/i.test(path) || (format === 'codex' && /^rollout-.*\.json$/i.test(basename(path)))
+}
+
+/** The files with the sub-agents of the session in a file: in a folder of its name, and in older versions beside it. */
+export async function companionsOf(path: string): Promise<Source[]> {
+  const session = baseName(path)
+  const folder = dirname(path)
+  if (isOfAgent(path)) return []
+  const own = agentFilesIn(join(folder, session, 'subagents'))
+  const beside: string[] = []
+  for (const file of agentFilesIn(folder)) {
+    const place = placeOfLine('claude-code', await firstValueIn(file))
+    if (place?.session === session) beside.push(file)
+  }
+  return [...own, ...beside].map((file) => ({ path: file, name: file, run_id: baseName(file) }))
+}
+
+function isOfAgent(path: string): boolean {
+  return /^agent-.*\.jsonl$/i.test(basename(path))
+}
+
+function agentFilesIn(folder: string): string[] {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return []
+  return readdirSync(folder)
+    .filter(isOfAgent)
+    .sort()
+    .map((name) => join(folder, name))
+}
