@@ -15,7 +15,7 @@ export async function companionsOf(path: string): Promise<Source[]> {
   const session = baseName(path)
   const folder = dirname(path)
   if (isOfAgent(path)) return []
-  const own = agentFilesIn(join(folder, session, 'subagents'))
+  const own = agentFilesIn(join(folder, session, 'subagents'), true)
   const beside: string[] = []
   for (const file of agentFilesIn(folder)) {
     const place = placeOfLine('claude-code', await firstValueIn(file))
@@ -28,9 +28,9 @@ function isOfAgent(path: string): boolean {
   return /^agent-.*\.jsonl$/i.test(basename(path))
 }
 
-function agentFilesIn(folder: string): string[] {
+function agentFilesIn(folder: string, recursive = false): string[] {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return []
-  return readdirSync(folder)
+  return readdirSync(folder, { recursive, encoding: 'utf8' })
     .filter(isOfAgent)
     .sort()
     .map((name) => join(folder, name))

@@ -113,9 +113,12 @@ function createFile(format: CodingFormatName, { path, run_id }: Source, size: nu
   }
 }
 
-/** A file that is named like one of its sessions is the file of that one; lines of others are copies from their files. */
+/**
+ * A file that is named like one of its sessions is the file of that one; lines of others are copies from their files. So are
+ * the lines of the sub-agents that summarise a conversation.
+ */
 function ownParts(parts: readonly Part[], path: string): Part[] {
   const name = baseName(path)
   const isNamed = parts.some(({ session }) => session === name)
-  return parts.filter(({ session }) => !isNamed || session === name)
+  return parts.filter(({ session, agent }) => (!isNamed || session === name) && !agent?.startsWith('acompact'))
 }

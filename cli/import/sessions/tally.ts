@@ -51,7 +51,7 @@ function linesOf(count: Counts, known: string | null, unknown: string | null): s
     repeated_lines === 0 ? '' : `${countOf(repeated_lines, 'line')} occurred more than once and counted once`,
     copied_lines === 0
       ? ''
-      : `${countOf(copied_lines, 'line')} of other sessions, which have their own files, ${copied_lines === 1 ? 'was' : 'were'} left out`,
+      : `${countOf(copied_lines, 'line')} that other files have as well ${copied_lines === 1 ? 'was' : 'were'} left out`,
     forked_sessions === 0
       ? ''
       : `${countOf(forked_sessions, 'session')} may begin with the steps of the session that was forked`,

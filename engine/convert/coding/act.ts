@@ -46,8 +46,8 @@ export interface ResultAct {
   /** False for a refusal that only the words of the result show, which a tool of others could return as well. */
   readonly is_certain: boolean
   readonly exit_code: number | null
-  /** True for a sub-agent that was started and goes on in the background. */
-  readonly goes_on: boolean
+  /** The sub-agent that was started and goes on in the background; null for another result. */
+  readonly launched: string | null
   /** The tool, where a result names it; null for a result that only has the id of its call. */
   readonly name: string | null
 }

@@ -18,7 +18,7 @@ export function resultOf({ tool_use_id, content, is_error }: JsonMap, line: Json
     refusal: !failed ? null : is_certain ? 'person' : refusalIn(contentOf(content), toolUseResult),
     is_certain,
     exit_code: null,
-    goes_on: isMap(toolUseResult) && toolUseResult.status === 'async_launched',
+    launched: isMap(toolUseResult) && toolUseResult.status === 'async_launched' ? idOf(toolUseResult.agentId) : null,
     name: null,
   }
 }

@@ -86,7 +86,7 @@ function commandEnd(event: JsonMap, items: CodexItems): ItemReading {
     refusal: status === 'declined' ? 'person' : null,
     is_certain: true,
     exit_code: code,
-    goes_on: false,
+    launched: null,
     name: null,
   }
   return { acts: [{ kind: 'call', id, name: 'exec_command', input: { command } }, result], others: [] }

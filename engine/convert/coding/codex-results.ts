@@ -18,7 +18,7 @@ export function codexResult({ call_id, id, output, name, tools }: JsonMap): Resu
     refusal,
     is_certain: false,
     exit_code,
-    goes_on: false,
+    launched: null,
     name: nameOf(name) === '' ? null : nameOf(name),
   }
 }

@@ -32,6 +32,8 @@ export interface ThreadTable {
   readonly main: Thread
   readonly threads: Map<string, Thread>
   readonly calls: Map<string, OpenCall>
+  /** The calls that started sub-agents in the background, by the names of these. */
+  readonly launched: Map<string, OpenCall>
 }
 
 export function newThread(id: string | null, depth: number, spawn: Slot | null): Thread {
@@ -79,11 +81,14 @@ export function answerOf(table: ThreadTable, thread: Thread, at: Moment, id: str
 }
 
 /** The thread of a line; the first line of a sub-agent shows the call that started it. */
-export function threadOf({ main, threads, calls }: ThreadTable, { thread: id, depth, acts }: SessionLine): Thread {
+export function threadOf(
+  { main, threads, calls, launched }: ThreadTable,
+  { thread: id, depth, acts }: SessionLine,
+): Thread {
   if (id === null) return main
   const known = threads.get(id)
   if (known !== undefined) return known
-  const spawn = spawnOf(calls.values(), acts)
+  const spawn = launched.get(id) ?? spawnOf(calls.values(), acts)
   const thread = newThread(id, depth ?? (spawn?.thread.depth ?? 0) + 1, spawn?.slot ?? null)
   threads.set(id, thread)
   if (spawn !== null) {
@@ -94,12 +99,15 @@ export function threadOf({ main, threads, calls }: ThreadTable, { thread: id, de
   return thread
 }
 
-/** The call that started a sub-agent: the one with its first message, else the first that started none. */
+/** The call that started a sub-agent: the one with its first message, else the only one that started none. */
 function spawnOf(calls: Iterable<OpenCall>, acts: readonly Act[]): OpenCall | null {
   const free = [...calls].filter(({ spawns, started }) => spawns && started === null)
   const first = acts.find((act) => act.kind === 'received')
   const prompt = first === undefined ? null : contentOf(first.content)
-  return free.find(({ act }) => (act.input as { prompt?: unknown } | null)?.prompt === prompt) ?? free[0] ?? null
+  return (
+    free.find(({ act }) => (act.input as { prompt?: unknown } | null)?.prompt === prompt) ??
+    (free.length === 1 ? (free[0] ?? null) : null)
+  )
 }
 
 /** The call that a result answers: by its id; without one, the first call without an id, else the first. */

@@ -47,7 +47,15 @@ interface State extends ThreadTable {
 
 export function createThreads(queue: Queue, settings: ToolSettings): Threads {
   const main = newThread(null, 0, null)
-  const state: State = { queue, settings, main, threads: new Map(), calls: new Map(), guessed: new Set() }
+  const state: State = {
+    queue,
+    settings,
+    main,
+    threads: new Map(),
+    calls: new Map(),
+    launched: new Map(),
+    guessed: new Set(),
+  }
   let latest = main
   const all = () => [main, ...state.threads.values()]
   return {
@@ -114,7 +122,8 @@ function addResult(state: State, thread: Thread, at: Moment, given: ResultAct): 
   const isTrusted = given.is_certain || knownTool(state.settings.format, call.act.name) !== null
   const result = isTrusted ? given : { ...given, refusal: null }
   call.result = result
-  if (call.started !== null && !result.goes_on) closeAll(state, call.started)
+  if (result.launched !== null) state.launched.set(result.launched, call)
+  else if (call.started !== null) closeAll(state, call.started)
   closeCall(state, call)
   if (call.spawns && result.refusal === null)
     putSlot(state, call.thread, at, () => [agentAnswerBody(call.act.name, result)])
