@@ -1,4 +1,4 @@
-// The events of Codex: what the user wrote, the tokens, and the ends of commands and turns. Most of them repeat items.
+// The events of Codex: what the user wrote, the tokens, and the end of each command and turn. Most of them repeat items.
 import type { JsonMap } from '@svc/schemas'
 import { isMap } from '../is-map.js'
 import { idOf } from '../transcript.js'

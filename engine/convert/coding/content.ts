@@ -55,7 +55,7 @@ function afterComma(url: string): string {
 /** Names of steps have at most so many characters. */
 const maxNameLength = 1000
 
-/** The name of a tool or a kind; empty for a value that is no name. */
+/** The name of a tool or a kind; empty for another value. */
 export function nameOf(value: unknown): string {
   return textOf(value).slice(0, maxNameLength)
 }

@@ -22,7 +22,7 @@ export interface SessionSettings {
 }
 
 export interface Session {
-  /** The steps that are complete after this line, and what in the line is no act. */
+  /** The steps that are complete after this line, and what else is in the line. */
   readonly add: (value: JsonMap) => Added
   /** The last steps; with `is_over` also those that later lines could still change, and the end of the task. */
   readonly finish: (is_over: boolean) => Behavior[]
