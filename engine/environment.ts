@@ -55,7 +55,7 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_RESYNC_SECONDS: 'seconds between two readings of a branch of manifests',
   SVC_SEED_API_KEY: 'an API key to admit at the start',
   SVC_SMTP_URL: 'the mail server',
-  SVC_SPOOL_MIB: 'how many MiB on disk hold traces of `svc serve` that wait for the platform',
+  SVC_SPOOL_MIB: 'the disk for traces of `svc serve` that wait for the platform, in MiB',
   SVC_TAKEOVER_SECONDS:
     'seconds without a sign of life after which a process is taken for killed, and others run its jobs',
   SVC_TASK_TIMEOUT_SECONDS: 'seconds after which a task without an end counts as unfinished',

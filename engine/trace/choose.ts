@@ -124,7 +124,7 @@ const defaultSpoolMib = 512
 const minSpoolMib = 4
 const maxSpoolMib = 1024 * 1024
 
-/** Null for a value that is no number of MiB. */
+/** Null for an invalid value. */
 function spoolMib({ SVC_SPOOL_MIB: text = '' }: Environment): number | null {
   if (text.trim() === '') return defaultSpoolMib
   const mib = Number(text)

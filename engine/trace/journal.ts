@@ -19,6 +19,10 @@ export interface Journal extends Spool {
   readonly waiting: () => number
   /** Bytes that `add` accepts. */
   readonly room: () => number
+  /** What that depends on: the bytes that may wait, or the lines that the disk has not taken. */
+  readonly roomIn: () => 'spool' | 'buffer'
+  /** Bytes that `add` accepts in an empty journal. */
+  readonly capacity: number
   /** Everything that is kept, also what has been removed and is not deleted yet. */
   readonly bytes: TraceBytes
   /** Resolves once all lines have left this process or failed to. */
@@ -118,6 +122,7 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
   let lines = segments.countLines(sent)
   /** Resolves after the next write; null while the buffer is empty. */
   let writing: Promise<void> | null = null
+  const capacity = limits.max_bytes - limits.reserved_bytes
   const noteSent = once(opened.note, report)
 
   const waiting = () => end - sent
@@ -151,7 +156,7 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
   if (buffer.isEmpty()) for (const path of folders) removeOlderQueue(path)
   for (const { release } of opened.left) release()
   return {
-    add: (text) => addUpTo(text, limits.max_bytes - limits.reserved_bytes),
+    add: (text) => addUpTo(text, capacity),
     addReserved: (text) => addUpTo(text, limits.max_bytes),
     first: async (count, max_bytes) => {
       buffer.tryDrain()
@@ -167,7 +172,9 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     size: () => lines,
     position: () => end,
     waiting,
-    room: () => limits.max_bytes - limits.reserved_bytes - waiting(),
+    room: () => Math.min(capacity - waiting(), buffer.room()),
+    roomIn: () => (buffer.room() < capacity - waiting() ? 'buffer' : 'spool'),
+    capacity,
     bytes: { start: segments.start, end: segments.end, read: segments.stream },
     settled: () => writing ?? Promise.resolve(),
     flush,

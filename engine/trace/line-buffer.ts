@@ -1,7 +1,7 @@
 // Lines on their way to a file: bounded in memory, written many at once, and never torn by a partial write.
 
 /** Characters buffered while the disk rejects writes; further lines are lost. */
-export const maxBufferedChars = 16 * 1024 * 1024
+const maxBufferedChars = 16 * 1024 * 1024
 
 export interface LineBuffer {
   /** False when the buffer is full and the line is lost. The text ends in a line break. */
@@ -12,6 +12,8 @@ export interface LineBuffer {
   readonly tryDrain: () => void
   /** True when no line waits to be written. */
   readonly isEmpty: () => boolean
+  /** Characters that `add` accepts. */
+  readonly room: () => number
 }
 
 export interface LineBufferParts {
@@ -68,5 +70,6 @@ export function lineBuffer({ path, write, report }: LineBufferParts): LineBuffer
       }
     },
     isEmpty,
+    room: () => maxBufferedChars - size,
   }
 }

@@ -33,7 +33,7 @@ export function traceRequest(lines: readonly string[], agent_key: string): Trace
   return { body, sources, unreadable }
 }
 
-/** Null for a line that stays here: an evaluation, and the end of a task that has its step. */
+/** Null for a line that is not sent: an evaluation, and the end of a task that has its step. */
 function itemOf(line: string): { readonly list: List; readonly text: string } | 'unreadable' | null {
   const [begin, kind] = head.exec(line) ?? []
   if (begin === undefined || !line.endsWith('}')) return 'unreadable'

@@ -141,7 +141,7 @@ describe('a platform that rejects', () => {
 
   it('a step for good: it is kept beside the spool with the reason, and the others arrive', async () => {
     const platform = await platformWith()
-    platform.refuseItem = (_list, { step }) => (step === 2 ? { status: 422, detail: 'found `secret-payload`' } : null)
+    platform.rejectItem = (_list, { step }) => (step === 2 ? { status: 422, detail: 'found `secret-payload`' } : null)
     const serve = await started(platform.env)
     for (const _ of range(0, 4)) await record(serve, 't')
     await arrived(platform, { t: [1, 3, 4] })
@@ -161,7 +161,7 @@ describe('a platform that rejects', () => {
     await platform.stop()
     const serve = await started(platform.env)
     for (const _ of range(0, 20)) await record(serve, 't')
-    platform.refuse = ({ steps }) => (steps.some(({ step }) => step === 7) ? { status: 422, code: 'INVALID' } : null)
+    platform.reject = ({ steps }) => (steps.some(({ step }) => step === 7) ? { status: 422, code: 'INVALID' } : null)
     await platform.start()
     await arrived(platform, { t: range(1, 21).filter((step) => step !== 7) })
     expect(rejectedIn(serve)).toHaveLength(1)
@@ -179,18 +179,18 @@ describe('a platform that rejects', () => {
   ]
   it.each(later)('with %i %s: everything is kept, and the reason is reported once', async (status, code, message) => {
     const platform = await platformWith()
-    let refused = 0
-    platform.refuse = () => {
-      refused += 1
+    let rejected = 0
+    platform.reject = () => {
+      rejected += 1
       return { status, ...(code !== undefined && { code }) }
     }
     const serve = await started(platform.env)
     for (const _ of range(0, 3)) await record(serve, 't')
-    await vi.waitFor(() => expect(refused).toBeGreaterThan(1), soon)
+    await vi.waitFor(() => expect(rejected).toBeGreaterThan(1), soon)
     const { waiting_lines, last_problem } = await traceOf(serve)
     expect([waiting_lines, last_problem]).toEqual([3, expect.stringMatching(message)])
     expect(serve.printed().err.match(/lines of the trace are kept and sent later/g)).toHaveLength(1)
-    platform.refuse = () => null
+    platform.reject = () => null
     await arrived(platform, { t: [1, 2, 3] })
     await vi.waitFor(() => expect(serve.printed().err).toContain('lines of the trace are being sent again'), soon)
   })
@@ -199,13 +199,13 @@ describe('a platform that rejects', () => {
     'one step for now with %i: it is sent again, and the order of its task stays',
     async (status) => {
       const platform = await platformWith()
-      let refused = 0
+      let rejected = 0
       await platform.stop()
       const serve = await started(platform.env)
       for (const _ of range(0, 6)) await record(serve, 't')
-      platform.refuseItem = (_list, { step }) => {
-        if (refused >= 1 || step !== 3) return null
-        refused += 1
+      platform.rejectItem = (_list, { step }) => {
+        if (rejected >= 1 || step !== 3) return null
+        rejected += 1
         return { status }
       }
       await platform.start()

@@ -173,6 +173,21 @@ describe('a journal', () => {
     expect(await all(again)).toEqual([...linesOf(removed, 10), '[1]'])
   })
 
+  it('keeps lines while the disk rejects them, reports that once, and writes them in order afterwards', async () => {
+    const name = `j${names++}`
+    const journal = opened(name)
+    await addAll(journal, linesOf(0, 8))
+    await removeFirst(journal, 8)
+    rmSync(join(parent, name), { recursive: true })
+    await addAll(journal, linesOf(8, 12))
+    expect([await all(journal), journal.size(), journal.reports.length]).toEqual([[], 4, 1])
+    await expect(journal.flush()).rejects.toThrow('ENOENT')
+    mkdirSync(join(parent, name))
+    await addAll(journal, ['[1]'])
+    expect(await all(journal)).toEqual([...linesOf(8, 12), '[1]'])
+    expect(journal.reports.at(-1)).toContain('again; 0 lines were lost')
+  })
+
   it('is in memory when its folder cannot be written, and says so once', async () => {
     const file = join(parent, 'a file')
     writeFileSync(file, '')

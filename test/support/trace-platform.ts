@@ -11,7 +11,7 @@ export type TraceList = 'steps' | 'incidents' | 'unrecorded' | 'gaps'
 type TraceBody = Readonly<Record<TraceList, readonly Item[]>>
 
 /** The answer to a whole request: a status with the code of a problem, or without one as a proxy answers. */
-export interface Refusal {
+export interface RejectedWith {
   readonly status: number
   readonly code?: string
   readonly detail?: string
@@ -32,9 +32,9 @@ export interface TracePlatform {
   /** Requests to /api/v1/traces, and items that had arrived before. */
   readonly counts: { requests: number; replayed: number; max_bytes: number }
   /** What a request gets instead; null for none. */
-  refuse: (body: TraceBody) => Refusal | null
+  reject: (body: TraceBody) => RejectedWith | null
   /** What an item gets instead; null for none. */
-  refuseItem: (list: TraceList, item: Item) => Refusal | null
+  rejectItem: (list: TraceList, item: Item) => RejectedWith | null
   readonly stop: () => Promise<void>
   readonly start: () => Promise<void>
 }
@@ -57,8 +57,8 @@ export async function startTracePlatform(options: TracePlatformOptions = {}): Pr
   const taken = store(options.numbers_only === true)
   const state = {
     ...taken.found,
-    refuse: (() => null) as TracePlatform['refuse'],
-    refuseItem: (() => null) as TracePlatform['refuseItem'],
+    reject: (() => null) as TracePlatform['reject'],
+    rejectItem: (() => null) as TracePlatform['rejectItem'],
     counts: { requests: 0, replayed: 0, max_bytes: 0 },
   }
   const policies = JSON.stringify(options.policies ?? answerWith([]))
@@ -68,14 +68,14 @@ export async function startTracePlatform(options: TracePlatformOptions = {}): Pr
     const found = read(request, bytes)
     if ('status' in found) {
       if (found.status !== 401) taken.found.faults.push(`${found.status}: ${found.detail}`)
-      return refuseWith(response, found)
+      return rejectWith(response, found)
     }
-    const refusal = state.refuse(found)
-    if (refusal !== null) return refuseWith(response, refusal)
+    const rejection = state.reject(found)
+    if (rejection !== null) return rejectWith(response, rejection)
     const results = (list: TraceList) =>
       found[list].map((item) => {
-        const refused = state.refuseItem(list, item)
-        if (refused !== null) return { status: refused.status, problem: problemOf(refused) }
+        const rejected = state.rejectItem(list, item)
+        if (rejected !== null) return { status: rejected.status, problem: problemOf(rejected) }
         const replayed = taken.take(list, item)
         if (replayed) state.counts.replayed += 1
         return replayed ? { status: 200, replayed } : { status: 201 }
@@ -112,7 +112,7 @@ export async function startTracePlatform(options: TracePlatformOptions = {}): Pr
 }
 
 /** The lists of a valid request, or the answer to another one. */
-function read(request: IncomingMessage, bytes: Buffer): TraceBody | Refusal {
+function read(request: IncomingMessage, bytes: Buffer): TraceBody | RejectedWith {
   const invalid = (detail: string, status = 422) => ({ status, code: 'INVALID', detail })
   if (request.headers.authorization !== `Bearer ${api_key}`) return { status: 401, code: 'UNAUTHENTICATED' }
   if (request.method !== 'POST') return invalid('use POST', 405)
@@ -131,15 +131,15 @@ function read(request: IncomingMessage, bytes: Buffer): TraceBody | Refusal {
   return found
 }
 
-function problemOf({ status, code = 'INVALID', detail = 'rejected' }: Refusal): Item {
+function problemOf({ status, code = 'INVALID', detail = 'rejected' }: RejectedWith): Item {
   return { type: 'about:blank', title: 'rejected', status, detail, code, request_id: 'r', errors: [] }
 }
 
-function refuseWith(response: ServerResponse, refusal: Refusal): ServerResponse {
-  const of_proxy = refusal.code === undefined
+function rejectWith(response: ServerResponse, rejection: RejectedWith): ServerResponse {
+  const of_proxy = rejection.code === undefined
   const type = of_proxy ? 'text/html' : 'application/problem+json'
-  response.writeHead(refusal.status, { 'content-type': type, ...refusal.headers })
-  return response.end(of_proxy ? '<h1>proxy</h1>' : JSON.stringify(problemOf(refusal)))
+  response.writeHead(rejection.status, { 'content-type': type, ...rejection.headers })
+  return response.end(of_proxy ? '<h1>proxy</h1>' : JSON.stringify(problemOf(rejection)))
 }
 
 /** The platform takes null for absent. */
