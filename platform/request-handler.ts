@@ -10,7 +10,7 @@ import { healthRouter, type Meters } from './health.js'
 import { createApp } from './http/app.js'
 import { docsRouter } from './http/docs.js'
 import type { ActionRoom } from './incidents/actions/room.js'
-import { createTurns } from './ingest/otlp/turns.js'
+import { createArrivalOrder } from './ingest/otlp/arrival-order.js'
 import type { Ingest } from './ingest/write-queue.js'
 import type { Jobs } from './jobs/jobs.js'
 import type { Log } from './log/parts.js'
@@ -56,7 +56,7 @@ export function requestHandler({ config, access, waiting_engines, operator, mete
   const parts = {
     ...access,
     ingest,
-    span_turns: createTurns(),
+    span_order: createArrivalOrder(),
     evaluated: meter.evaluated,
     log: log.identity,
     bundles: log.bundles,

@@ -4858,7 +4858,7 @@ export interface UnmappedSpanList {
 }
 
 /**
- * Spans that are no acts of an agent, such as requests to a database, with one name. Digits and ids in names are replaced by `*`.
+ * Spans that are not acts of an agent, such as requests to a database, with one name. Digits and ids in names are replaced by `*`.
  */
 export interface UnmappedSpan {
   id: number

@@ -9,8 +9,10 @@ export async function stepsOf(platform: TestPlatform, task_id: string): Promise<
   expect(details.map(({ step }) => step)).toEqual(details.map((_, index) => index + 1))
   return details.map(({ step_type, verb, step_name, input, output, properties }) => {
     const { kind } = Object(properties?.counterpart) as { kind?: string }
-    const said = kind === undefined ? [] : [`${kind}:`, Object(input).content ?? Object(output).content]
-    return [step_type, verb, step_name, ...said].filter((part) => part !== null && part !== undefined).join(' ')
+    const content = Object(input).content ?? Object(output).content
+    const said = kind === undefined ? [] : content === undefined ? [kind] : [`${kind}:`, content]
+    const sub = Object(properties?.svc).subagent === undefined ? null : 'sub'
+    return [step_type, sub, verb, step_name, ...said].filter((part) => part !== null && part !== undefined).join(' ')
   })
 }
 

@@ -17,7 +17,7 @@ export interface Act {
   readonly origins: Origins
   /** An origin of another view of the act, which stands for at most one act of this view. */
   readonly same_as?: string
-  /** An origin without which the act belongs to another task. */
+  /** An origin that the task must have: without it the act belongs to another task. */
   readonly needs?: string
   /** Origins each of which shows that other spans have the act. */
   readonly unless?: readonly string[]

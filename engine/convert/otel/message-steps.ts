@@ -16,33 +16,38 @@ export function received(span: Span, subagent: Subagent | null): Act[] {
   return inputOf(span).flatMap(({ role, content }) => {
     if (role !== 'user' || content === null) return []
     const text = JSON.stringify(content)
-    const origin = `received:${readerOf(subagent)}:${ordinalOf(text)}:${text}`
+    const origin = `received:${partyOf(subagent)}:${ordinalOf(text)}:${text}`
     return [derived(span, span.start, subagent, receipt(content, subagent), [origin])]
   })
 }
 
 /** What a model answered. The same answer to another call is a message of its own. */
 export function answered(span: Span, subagent: Subagent | null, output: readonly SpanMessage[]): Act[] {
-  return dispatches(span, subagent, output, (shared, index) => [`${spanOrigin(span)}/sent/${index}`, shared])
+  return dispatches(span, subagent, output, (text, index) => ({
+    origins: [`${spanOrigin(span)}/sent/${index}`, `sent:${text}`],
+    same_as: `returned:${text}`,
+  }))
 }
 
-/** What an invocation returned: mostly the last answer of its model. */
+/** What an invocation returned: mostly the last answer of its model, which can arrive after it. */
 export function returned(span: Span, subagent: Subagent | null, output: readonly SpanMessage[]): Act[] {
-  return dispatches(span, subagent, output, (shared) => [shared])
+  return dispatches(span, subagent, output, (text) => ({ origins: [`sent:${text}`, `returned:${text}`] }))
 }
 
+/** `originsOf` gets the text of a message with its trace, its sender, and its number among equal ones. */
 function dispatches(
   span: Span,
   subagent: Subagent | null,
   output: readonly SpanMessage[],
-  originsOf: (shared: string, index: number) => Origins,
+  originsOf: (text: string, index: number) => Pick<Act, 'origins' | 'same_as'>,
 ): Act[] {
   const ordinalOf = createOrdinals()
   const contents = output.map(({ content }) => content).filter(hasText)
   return contents.map((content, index) => {
     const text = JSON.stringify(content)
-    const shared = `sent:${span.trace_id}:${readerOf(subagent)}:${ordinalOf(text)}:${text}`
-    return derived(span, span.end ?? span.start, subagent, dispatch(content, subagent), originsOf(shared, index))
+    const shared = `${span.trace_id}:${partyOf(subagent)}:${ordinalOf(text)}:${text}`
+    const { origins, ...others } = originsOf(shared, index)
+    return { ...derived(span, span.end ?? span.start, subagent, dispatch(content, subagent), origins), ...others }
   })
 }
 
@@ -50,7 +55,7 @@ function derived(span: Span, time: bigint, subagent: Subagent | null, body: Body
   return { time, span: null, shown_by: span, subagent, body: { ...body, meta: { otel: idsOf(span) } }, origins }
 }
 
-function readerOf(subagent: Subagent | null): string {
+function partyOf(subagent: Subagent | null): string {
   return subagent === null ? 'main' : `${subagent.span.trace_id}/${subagent.span.span_id}`
 }
 

@@ -75,7 +75,7 @@ function membersOf(attributes: Attributes): JsonMap {
   return Object.fromEntries(attributes)
 }
 
-/** No conversation has a longer list: each of its messages would take a hundred times the memory of its text. */
+/** Longer lists stay text: each of their messages could take a hundred times the memory of its text. */
 const maxMessages = 10_000
 
 /** Messages as a list or alone; text is a message of the role, but cut JSON has no known role. */

@@ -5,15 +5,12 @@ import { meaningsBy } from '../tools.js'
 import { type Act, decidingOrigins, freshActs, type Origins } from './act.js'
 import { actsOfSpans } from './acts-of-spans.js'
 import { claimOf, streamKeyOf } from './agent.js'
-import { type AgentName, operationOf } from './operation.js'
+import { operationOf } from './operation.js'
 import type { Span } from './span.js'
-import { byTime, endOf, stampOf, startOf, type Timed, withSubagent } from './task-frame.js'
+import { byTime, endOf, stampOf, startOf, type TaskAgent, type Timed, withSubagent } from './task-frame.js'
 import { type SpanTree, treeOf } from './tree.js'
 
-export interface BatchTask {
-  readonly agent_key: string
-  /** The agent as these spans name it. */
-  readonly agent: AgentName
+export interface BatchTask extends Pick<TaskAgent, 'agent_key' | 'agent'> {
   /** A conversation has no end. */
   readonly is_conversation: boolean
 }

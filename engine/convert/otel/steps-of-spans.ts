@@ -3,19 +3,14 @@ import type { Behavior } from '@svc/schemas'
 import { meaningsBy, type ToolMap } from '../tools.js'
 import { type Act, freshActs } from './act.js'
 import { actsOfSpans } from './acts-of-spans.js'
-import { type AgentName, operationOf } from './operation.js'
+import { operationOf } from './operation.js'
 import type { Span } from './span.js'
-import { byTime, endOf, stampOf, startOf, withSubagent } from './task-frame.js'
+import { byTime, endOf, stampOf, startOf, type TaskAgent, withSubagent } from './task-frame.js'
 import { type SpanTree, treeOf } from './tree.js'
 
-export interface SpanTask {
+export interface SpanTask extends TaskAgent {
   readonly task_id: string
-  readonly agent_key: string
-  /** The agent as the spans name it. */
-  readonly agent: AgentName
   readonly tools: ToolMap
-  /** Every tool of the agent in the files; null where the spans declare none. */
-  readonly declared_tools: readonly string[] | null
 }
 
 /** The spans of a task, in any order, as steps numbered from 1; at least one of them is an act of an agent. */

@@ -3,15 +3,22 @@ import { type Body, eachShallow } from '../step-body.js'
 import type { Act } from './act.js'
 import { errorView, evidenceOf } from './evidence.js'
 import { contentNames, inputOf } from './messages.js'
-import { operationOf } from './operation.js'
+import { type AgentName, operationOf } from './operation.js'
 import type { Span } from './span.js'
-import type { SpanTask } from './steps-of-spans.js'
 import type { SpanTree, Subagent } from './tree.js'
 
 export interface Timed {
   /** ns since 1970. */
   readonly time: bigint
   readonly body: Body
+}
+
+export interface TaskAgent {
+  readonly agent_key: string
+  /** The agent as the spans name it. */
+  readonly agent: AgentName
+  /** Every tool of the agent in the files; null where the spans declare none. */
+  readonly declared_tools: readonly string[] | null
 }
 
 /** Stable: what happened at the same time stays in the order of the spans. */
@@ -26,7 +33,7 @@ export function stampOf(time: bigint): string {
 /** The start has the agent, its instructions, and the resource that recorded the spans. */
 export function startOf(
   tree: SpanTree,
-  { agent_key, agent, declared_tools }: Pick<SpanTask, 'agent_key' | 'agent' | 'declared_tools'>,
+  { agent_key, agent, declared_tools }: TaskAgent,
   [first]: readonly Act[],
 ): Timed {
   const acts = tree.spans.filter((span) => operationOf(span) !== null)

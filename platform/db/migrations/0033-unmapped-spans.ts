@@ -1,4 +1,4 @@
-// Spans of OpenTelemetry: the tasks of traces, and the spans that are no acts of an agent.
+// Spans of OpenTelemetry: the tasks of traces, and the spans that are not acts of an agent.
 import type { Knex } from 'knex'
 
 export { down } from './irreversible.js'

@@ -9,17 +9,17 @@ import { errorTable, PlatformError } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { validated } from '../../http/validate.js'
 import type { Outcome } from '../batch.js'
+import type { ArrivalOrder } from '../otlp/arrival-order.js'
 import type { ExportedSpans } from '../otlp/read-request.js'
 import { type SpanTask, spanTasks, type TaskParts } from '../otlp/span-tasks.js'
 import { tracesOf, unmappedIn } from '../otlp/traces.js'
-import type { Turns } from '../otlp/turns.js'
 import type { StepRequest } from '../step-request.js'
 import { countUnmapped } from '../store/unmapped-spans.js'
 import type { Ingest } from '../write-queue.js'
 
 export interface SpanParts extends RegistrationParts, TaskParts {
   readonly ingest: Ingest
-  readonly span_turns: Turns
+  readonly span_order: ArrivalOrder
 }
 
 export interface TakenSpans {
@@ -41,12 +41,12 @@ export async function takeSpans(
     if (!rejected.has(span)) rejected.set(span, `span \`${span.span_id}\`: ${reason}`)
   }
   const traces = tracesOf(spans, reject)
-  const turnsOf = (ids: readonly string[]) => ids.map((id) => `${scope.org_id} ${key.key_id} ${id}`)
+  const keysOf = (ids: readonly string[]) => ids.map((id) => `${scope.org_id} ${key.key_id} ${id}`)
   const shared = traces.flatMap(({ trace_id, conversation }) => [
     trace_id,
     ...(conversation === null ? [] : [conversation]),
   ])
-  const ends = await parts.span_turns.take(turnsOf([...new Set(shared)]), async () => {
+  const ends = await parts.span_order.run(keysOf([...new Set(shared)]), async () => {
     const tasks = await spanTasks(parts, scope, key, traces)
     const items = await itemsOf(parts, scope, key, tasks, reject)
     await submitAll(parts, scope, key, itemsWhere(items, false), reject)
@@ -54,8 +54,8 @@ export async function takeSpans(
   })
   if (ends.length > 0) {
     await setTimeout(endDelayMs)
-    const ended = turnsOf(ends.map(({ span }) => span.trace_id))
-    await parts.span_turns.take(ended, () => submitAll(parts, scope, key, ends, reject))
+    const ended = keysOf(ends.map(({ span }) => span.trace_id))
+    await parts.span_order.run(ended, () => submitAll(parts, scope, key, ends, reject))
   }
   // After the steps: a request that fails before is sent again.
   const counted = unmappedIn(traces, key.key_id)

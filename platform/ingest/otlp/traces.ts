@@ -1,4 +1,4 @@
-// The spans of a request by their traces, and those that are no acts of an agent by what they have in common.
+// The spans of a request by their traces, and those that are not acts of an agent by what they have in common.
 import { createHash } from 'node:crypto'
 import { conversationOf, isSameSpan, operationOf, type Span } from '@svc/engine'
 import type { CountedSpans } from '../store/unmapped-spans.js'
@@ -34,7 +34,7 @@ export function tracesOf(spans: readonly Span[], reject: (span: Span, reason: st
   })
 }
 
-/** The spans that are no acts of an agent, counted. */
+/** The spans that are not acts of an agent, counted. */
 export function unmappedIn(traces: readonly Trace[], api_key_id: string): CountedSpans[] {
   const rows = new Map<string, CountedSpans>()
   for (const span of traces.flatMap((trace) => trace.spans)) {

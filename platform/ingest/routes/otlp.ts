@@ -31,7 +31,7 @@ export const otlpRoutes = [
   route({
     method: 'get',
     path: '/api/v1/traces/unmapped',
-    summary: 'List the spans that are no acts of an agent, counted by name',
+    summary: 'List the spans that are not acts of an agent, counted by name',
     tag,
     access: byReader,
     query: { limit: parameters.limit(200, 50), cursor: parameters.cursor },

@@ -1,4 +1,4 @@
-// Spans that are no acts of an agent, counted by what they have in common.
+// Spans that are not acts of an agent, counted by what they have in common.
 import { isoTime, type UnmappedSpan } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import { type Listed, type Page, page } from '../../db/list.js'
