@@ -16,7 +16,7 @@ export function formatOf(value: unknown): FormatName | null {
   return isTraceLine(value) ? 'trace' : (formatOfRun(value) ?? formatOfLine(value))
 }
 
-const lineKinds: ReadonlySet<unknown> = new Set(['step', 'end', 'evaluation', 'incident'])
+const lineKinds: ReadonlySet<unknown> = new Set(['step', 'end', 'evaluation', 'unrecorded', 'incident', 'gap'])
 
 function isTraceLine(value: unknown): boolean {
   if (!isMap(value)) return false

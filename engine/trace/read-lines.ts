@@ -21,8 +21,9 @@ const newline = 0x0a
  * Splits at line feeds only, because JSON strings may contain the other line separators of Unicode. Rejects when the file
  * cannot be read.
  */
-export async function* readLines(file: string): AsyncGenerator<FileLine> {
-  yield* linesIn(createReadStream(file), 0)
+export async function* readLines(file: string, range?: ByteRange): AsyncGenerator<FileLine> {
+  if (range !== undefined && range.end <= range.start) return
+  yield* linesIn(createReadStream(file, range && { start: range.start, end: range.end - 1 }), range?.start ?? 0)
 }
 
 /** As `readLines`, for a part of a file or of several; `offset` is that of its first byte. */

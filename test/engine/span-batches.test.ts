@@ -24,19 +24,19 @@ interface Turn {
 }
 
 interface Run {
-  readonly turns: readonly Turn[]
+  readonly exchanges: readonly Turn[]
   readonly has_tool_spans: boolean
   readonly has_invocation: boolean
 }
 
 /** The spans of a run in the order in which they end. */
-function spansOf({ turns, has_tool_spans, has_invocation }: Run): ShortSpan[] {
+function spansOf({ exchanges, has_tool_spans, has_invocation }: Run): ShortSpan[] {
   const history: object[] = []
   const spans: ShortSpan[] = []
   const said: object[] = []
   let second = 1
   const root = 'root'
-  for (const [number, { says, calls, answers }] of turns.entries()) {
+  for (const [number, { says, calls, answers }] of exchanges.entries()) {
     if (says !== null) history.push({ role: 'user', content: says })
     const asked = calls.map(({ tool, has_id }, index) => ({
       name: tool,
@@ -114,7 +114,7 @@ const turn = fc.record({
   answers: fc.option(texts, { nil: null }),
 })
 const run = fc.record({
-  turns: fc.array(turn, { minLength: 1, maxLength: 4 }),
+  exchanges: fc.array(turn, { minLength: 1, maxLength: 4 }),
   has_tool_spans: fc.boolean(),
   has_invocation: fc.boolean(),
 })
