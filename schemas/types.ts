@@ -1673,7 +1673,7 @@ export interface EngineHealth {
      */
     rejected: number | null
     /**
-     * Lines that have arrived since the start
+     * Lines that left the queue since the start without being rejected
      */
     sent: number | null
     /**

@@ -82,7 +82,7 @@ function traceMetrics({ waiting_lines, waiting_bytes, dropped, rejected, sent }:
     ['svc_trace_waiting_bytes', 'gauge', 'Bytes of the trace that wait to be sent.', waiting_bytes],
     ['svc_trace_dropped_total', 'counter', 'Lines dropped because the spool was full.', dropped],
     ['svc_trace_rejected_total', 'counter', 'Lines that the receiver rejected.', rejected],
-    ['svc_trace_sent_total', 'counter', 'Lines that have arrived.', sent],
+    ['svc_trace_sent_total', 'counter', 'Lines that left the queue without being rejected.', sent],
   ] as const
   return rows.flatMap(([name, type, help, value]) =>
     value === null ? [] : [metric(name, type, help, [`${name} ${value}`])],

@@ -81,6 +81,12 @@ export function withIncidents(
       const delivered = { ...line, ...(agent_key && { agent_key }) }
       lines.write(requestJson(format === 'behavior' ? stepWith(delivered, last) : delivered))
     },
+    settled: async () => {
+      await Promise.all([sink.settled(), lines.settled()])
+    },
+    flush: async () => {
+      await Promise.all([sink.flush(), lines.flush()])
+    },
     close: async () => {
       await lines.close()
       await sink.close()
@@ -124,12 +130,18 @@ export function orDropped(spool: Spool, sender: Sender, report: (line: string) =
 
 interface Output {
   readonly write: (line: string) => void
+  /** As of a sink. */
+  readonly settled: () => Promise<void>
+  readonly flush: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
 function openOutput(location: string, env: Environment, out: Writable, report: (line: string) => void): Output {
-  if (location === 'stdout') return { write: (line) => void out.write(`${line}\n`), close: async () => undefined }
-  if (location.startsWith('file:')) return openLines(location.slice('file:'.length), report)
+  const none = async () => undefined
+  if (location === 'stdout')
+    return { write: (line) => void out.write(`${line}\n`), settled: none, flush: none, close: none }
+  if (location.startsWith('file:'))
+    return { ...openLines(location.slice('file:'.length), report), settled: none, flush: none }
   const { SVC_API_URL: url = '', SVC_API_KEY: api_key = '' } = env
   const is_api = location === 'api'
   const receiver: Receiver = is_api
@@ -149,5 +161,5 @@ function openOutput(location: string, env: Environment, out: Writable, report: (
     random: Math.random,
     report,
   })
-  return { write: orDropped(spool, sender, report), close: sender.close }
+  return { write: orDropped(spool, sender, report), settled: spool.settled, flush: spool.flush, close: sender.close }
 }

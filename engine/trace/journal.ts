@@ -115,29 +115,20 @@ function openIn({ folder, release }: HeldFolder, left: readonly HeldFolder[], li
 
 function journalOn(opened: Opened, limits: JournalLimits, report: (line: string) => void): Journal {
   const { segments, folder } = opened
-  const buffer = lineBuffer({ path: folder ?? 'memory', write: segments.append, report })
+  const writer = createWriter(segments, folder, report)
   const reader = createReader(segments, opened.sent)
   let sent = opened.sent
   let end = segments.end()
   let lines = segments.countLines(sent)
-  /** Resolves after the next write; null while the buffer is empty. */
-  let writing: Promise<void> | null = null
   const capacity = limits.max_bytes - limits.reserved_bytes
   const noteSent = once(opened.note, report)
 
   const waiting = () => end - sent
   const addUpTo = (text: string, max_bytes: number) => {
     const size = Buffer.byteLength(text) + 1
-    if (waiting() + size > max_bytes || !buffer.add(`${text}\n`)) return false
+    if (waiting() + size > max_bytes || !writer.add(text)) return false
     end += size
     lines += 1
-    writing ??= new Promise((resolve) => {
-      setImmediate(() => {
-        writing = null
-        buffer.tryDrain()
-        resolve()
-      })
-    })
     return true
   }
   const moveTo = (offset: number, count: number) => {
@@ -146,23 +137,19 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     noteSent(sent)
     segments.trim(sent, limits.kept_bytes)
   }
-  const flush = async () => {
-    buffer.drain()
-    await segments.sync()
-  }
   const folders = folder === null ? [] : [folder, ...opened.left.map((one) => one.folder)]
   for (const line of opened.older) addUpTo(line, Number.POSITIVE_INFINITY)
-  buffer.tryDrain()
-  if (buffer.isEmpty()) for (const path of folders) removeOlderQueue(path)
+  writer.drain()
+  if (writer.isEmpty()) for (const path of folders) removeOlderQueue(path)
   for (const { release } of opened.left) release()
   return {
     add: (text) => addUpTo(text, capacity),
     addReserved: (text) => addUpTo(text, limits.max_bytes),
     first: async (count, max_bytes) => {
-      buffer.tryDrain()
+      writer.drain()
       const found = await reader.first(count, max_bytes)
       // Another program has removed files: nothing is left of the lines that were counted.
-      if (found.length === 0 && lines > 0 && buffer.isEmpty() && reader.position() >= end) moveTo(end, lines)
+      if (found.length === 0 && lines > 0 && writer.isEmpty() && reader.position() >= end) moveTo(end, lines)
       return found
     },
     remove: (count) => {
@@ -172,22 +159,53 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     size: () => lines,
     position: () => end,
     waiting,
-    room: () => Math.min(capacity - waiting(), buffer.room()),
-    roomIn: () => (buffer.room() < capacity - waiting() ? 'buffer' : 'spool'),
+    room: () => Math.min(capacity - waiting(), writer.room()),
+    roomIn: () => (writer.room() < capacity - waiting() ? 'buffer' : 'spool'),
     capacity,
     bytes: { start: segments.start, end: segments.end, read: segments.stream },
-    settled: () => writing ?? Promise.resolve(),
-    flush,
-    drain: buffer.tryDrain,
+    settled: writer.settled,
+    flush: writer.flush,
+    drain: writer.drain,
     durable: folder !== null,
     folders,
-    close: async () => {
-      try {
-        await flush()
-      } finally {
-        await segments.close()
-        opened.release()
-      }
+    close: () => closeAll(writer.flush, segments.close, opened.release),
+  }
+}
+
+async function closeAll(flush: () => Promise<void>, close: () => Promise<void>, release: () => void): Promise<void> {
+  try {
+    await flush()
+  } finally {
+    await close()
+    release()
+  }
+}
+
+/** Writes lines together, once the requests that wait at the moment have added theirs. */
+function createWriter(segments: Segments, folder: string | null, report: (line: string) => void) {
+  const buffer = lineBuffer({ path: folder ?? 'memory', write: segments.append, report })
+  /** Resolves after the next write; null while the buffer is empty. */
+  let writing: Promise<void> | null = null
+  return {
+    /** False when the buffer is full. */
+    add: (text: string) => {
+      if (!buffer.add(`${text}\n`)) return false
+      writing ??= new Promise((resolve) => {
+        setImmediate(() => {
+          writing = null
+          buffer.tryDrain()
+          resolve()
+        })
+      })
+      return true
+    },
+    drain: buffer.tryDrain,
+    isEmpty: buffer.isEmpty,
+    room: buffer.room,
+    settled: () => writing ?? Promise.resolve(),
+    flush: async () => {
+      buffer.drain()
+      await segments.sync()
     },
   }
 }

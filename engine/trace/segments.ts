@@ -100,35 +100,13 @@ function removeTornLine(segment: Segment): void {
 /** Opens the files of a folder, which this process holds. `end` is the least offset of the next byte. */
 export function openSegments(folder: string, max_bytes: number, end: number): Segments {
   const list = segmentsIn(folder)
-  let active: { readonly file: number; readonly segment: Segment } | null = null
   const syncing = syncQueue()
-  const endOf = ({ start, size }: Segment) => start + size
   const next = () => Math.max(end, ...list.slice(-1).map(endOf))
-
-  const activate = (size: number) => {
-    const last = list.at(-1)
-    const goes_on = last !== undefined && last.size + size <= max_bytes && endOf(last) === next()
-    const segment = goes_on ? last : { path: segmentPath(folder, next()), start: next(), size: 0 }
-    const file = openSync(segment.path, 'a', 0o600)
-    if (!goes_on) list.push(segment)
-    active = { file, segment }
-    return active
-  }
-  const retire = () => {
-    if (active !== null) syncing.close(active.file)
-    active = null
-  }
+  const appender = createAppender(folder, max_bytes, list, next, syncing.close)
   return {
     start: () => list[0]?.start ?? next(),
     end: next,
-    append: (bytes, is_rest) => {
-      const size = active?.segment.size ?? 0
-      if (!is_rest && size > 0 && size + bytes.length > max_bytes) retire()
-      const { file, segment } = active ?? activate(bytes.length)
-      const written = writeSync(file, bytes)
-      segment.size += written
-      return written
-    },
+    append: appender.append,
     read: async (offset, length) => {
       for (const segment of list) {
         if (endOf(segment) <= offset) continue
@@ -145,15 +123,15 @@ export function openSegments(folder: string, max_bytes: number, end: number): Se
       for (const segment of done) {
         if (kept <= kept_bytes) return
         end = next()
-        if (active?.segment === segment) retire()
+        if (appender.active()?.segment === segment) appender.retire()
         rmSync(segment.path, { force: true })
         list.shift()
         kept -= segment.size
       }
     },
-    sync: () => syncing.sync(active?.file ?? null),
+    sync: () => syncing.sync(appender.active()?.file ?? null),
     close: async () => {
-      retire()
+      appender.retire()
       await syncing.sync(null)
     },
     stream: async function* ({ start, end: to }) {
@@ -162,6 +140,46 @@ export function openSegments(folder: string, max_bytes: number, end: number): Se
         const before = Math.min(to, endOf(segment)) - segment.start
         if (from < before) yield* createReadStream(segment.path, { start: from, end: before - 1 })
       }
+    },
+  }
+}
+
+function endOf({ start, size }: Segment): number {
+  return start + size
+}
+
+/** Appends to the last file of the list, or to a new one where that would become too large; `close` gets each file that is full. */
+function createAppender(
+  folder: string,
+  max_bytes: number,
+  list: Segment[],
+  next: () => number,
+  close: (file: number) => void,
+) {
+  let active: { readonly file: number; readonly segment: Segment } | null = null
+  const activate = (size: number) => {
+    const last = list.at(-1)
+    const goes_on = last !== undefined && last.size + size <= max_bytes && endOf(last) === next()
+    const segment = goes_on ? last : { path: segmentPath(folder, next()), start: next(), size: 0 }
+    const file = openSync(segment.path, 'a', 0o600)
+    if (!goes_on) list.push(segment)
+    active = { file, segment }
+    return active
+  }
+  const retire = () => {
+    if (active !== null) close(active.file)
+    active = null
+  }
+  return {
+    active: () => active,
+    retire,
+    append: (bytes: Buffer, is_rest: boolean) => {
+      const size = active?.segment.size ?? 0
+      if (!is_rest && size > 0 && size + bytes.length > max_bytes) retire()
+      const { file, segment } = active ?? activate(bytes.length)
+      const written = writeSync(file, bytes)
+      segment.size += written
+      return written
     },
   }
 }

@@ -31,6 +31,8 @@ describe('incidents of svc serve with a platform', () => {
         SVC_API_KEY: api_key,
         SVC_AGENT_KEY: 'a',
         SVC_INCIDENT_LOCATION: 'api',
+        // The steps are logged below.
+        SVC_LOG_LOCATION: 'file:data/traces.jsonl',
       },
     )
   })
