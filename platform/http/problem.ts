@@ -27,7 +27,7 @@ export function asPlatformError(error: unknown): PlatformError {
   if (type === 'encoding.unsupported') {
     return new PlatformError(
       'UNSUPPORTED_MEDIA_TYPE',
-      'compressed bodies are not supported: send the body uncompressed',
+      'the `content-encoding` is not supported here: send the body uncompressed',
     )
   }
   if (status === 413) return new PlatformError('TOO_LARGE', 'the form has too many fields')

@@ -16,7 +16,7 @@ interface Call {
   readonly has_id: boolean
 }
 
-interface Turn {
+interface Exchange {
   /** Of the user; null when the agent goes on alone. */
   readonly says: string | null
   readonly calls: readonly Call[]
@@ -24,7 +24,7 @@ interface Turn {
 }
 
 interface Run {
-  readonly exchanges: readonly Turn[]
+  readonly exchanges: readonly Exchange[]
   readonly has_tool_spans: boolean
   readonly has_invocation: boolean
 }
@@ -108,13 +108,13 @@ const shown = ({ step_type, verb, step_name, input, output }: Partial<Behavior>)
 
 const texts = fc.constantFrom('yes', 'no', 'ok')
 const call = fc.record({ tool: fc.constantFrom('get_a', 'get_b'), has_id: fc.constant(true) })
-const turn = fc.record({
+const exchange = fc.record({
   says: fc.option(texts, { nil: null }),
   calls: fc.array(call, { maxLength: 2 }),
   answers: fc.option(texts, { nil: null }),
 })
 const run = fc.record({
-  exchanges: fc.array(turn, { minLength: 1, maxLength: 4 }),
+  exchanges: fc.array(exchange, { minLength: 1, maxLength: 4 }),
   has_tool_spans: fc.boolean(),
   has_invocation: fc.boolean(),
 })

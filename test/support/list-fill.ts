@@ -98,4 +98,7 @@ insert into stops (org_id, id, target_kind, target_id, reason, state, created_at
   select '${org_id}', 'stp_' || lpad(n::text, 9, '0'), case when n % 9 = 0 then 'manifest' else 'agent' end,
     case when n % 9 = 0 then 'man_' else 'ag_' end || n % 100, 'r', case when n % 5 = 0 then 'stopped' else 'resumed' end, '2026-01-01',
     'person:p', 1, 1000 + n from generate_series(1, ${few}) n;
+insert into unmapped_spans (org_id, digest, api_key_id, service, name, kind, count, first_seen, last_seen, trace_id, span_id)
+  select '${org_id}', decode(md5(n::text), 'hex'), 'key', 'shop', 'GET ' || n, 'client', n, '2026-01-01', '2026-02-01', 't', 's'
+  from generate_series(1, ${few}) n;
 `

@@ -1,6 +1,7 @@
 // An outage of the database: requests are rejected with UNAVAILABLE, and no acknowledged step is lost.
 import type { Problem, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { otlpRequest, otlpSpan } from '../../support/otlp.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
 import { soon } from '../../support/soon.js'
@@ -19,6 +20,8 @@ describe.skipIf(!hasPostgres())('an outage of the database', () => {
         timestamp: '2026-01-05T09:00:00Z',
       },
     })
+  const span = otlpSpan(['t', null, 'execute_tool a', 1, 2, { 'gen_ai.operation.name': 'execute_tool' }])
+  const exportSpan = () => platform.call<Problem>('POST', '/v1/traces', { as: 'key', body: otlpRequest([span]) })
   beforeAll(async () => {
     postgres = (await startPostgres('-c fsync=off')) as Postgres
     platform = await startPlatform({ database_url: postgres.emptyDatabase() })
@@ -34,7 +37,12 @@ describe.skipIf(!hasPostgres())('an outage of the database', () => {
     '(stopped %s) is answered with 503 and Retry-After until the database is back',
     async (mode) => {
       postgres.stop(mode)
-      const rejected = await Promise.all([log(step + 1), log(step + 1), platform.call<Problem>('GET', '/api/v1/logs')])
+      const rejected = await Promise.all([
+        log(step + 1),
+        log(step + 1),
+        exportSpan(),
+        platform.call<Problem>('GET', '/api/v1/logs'),
+      ])
       for (const { status, headers, body } of rejected) {
         expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'UNAVAILABLE', '1'])
       }

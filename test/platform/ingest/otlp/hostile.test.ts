@@ -59,7 +59,7 @@ const values: readonly (readonly [string, readonly unknown[], JsonMap?])[] = [
   ['100,000 attributes', Array.from({ length: 100_000 }, (_, index) => text(`a${index}`, 'x'))],
   ['a text of 4 MiB', [result({ stringValue: 'x'.repeat(4 * 1024 * 1024) })]],
   [
-    'text in place of a number',
+    'the number NaN',
     [
       { key: 'a', value: { doubleValue: Number.NaN } },
       { key: 'b', value: { doubleValue: -0 } },
@@ -75,7 +75,7 @@ const values: readonly (readonly [string, readonly unknown[], JsonMap?])[] = [
   ['bytes', [{ key: 'a', value: { bytesValue: Buffer.from('x').toString('base64') } }]],
   ['a tool with a name of 1,000 characters', [text('gen_ai.tool.name', 'n'.repeat(1000))]],
   ['an end before its start', [], { endTimeUnixNano: '1' }],
-  ['text that looks like JSON', [text('gen_ai.tool.call.arguments', '{"a": 1,'), result({ stringValue: '[[[' })]],
+  ['invalid JSON as text', [text('gen_ai.tool.call.arguments', '{"a": 1,'), result({ stringValue: '[[[' })]],
 ]
 
 describe('a span', () => {
