@@ -21,6 +21,12 @@ export interface TaskAgent {
   readonly declared_tools: readonly string[] | null
 }
 
+/** True for spans of the local engine, which writes the start and the end of a task when they happen. */
+export function framesItself({ spans }: SpanTree): boolean {
+  const kinds = new Set(spans.map((span) => operationOf(span)?.kind).filter((kind) => kind !== undefined))
+  return kinds.size === 1 && kinds.has('own')
+}
+
 /** Stable: what happened at the same time stays in the order of the spans. */
 export function byTime(acts: readonly Act[]): Act[] {
   return acts.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
