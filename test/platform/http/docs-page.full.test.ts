@@ -26,6 +26,8 @@ function render(url: string, profile: string) {
     ...quiet,
     `--user-data-dir=${profile}`,
     '--enable-logging=stderr',
+    // Of a long list the page renders only the part in the window.
+    '--window-size=1200,40000',
     '--virtual-time-budget=10000',
     '--dump-dom',
     url,
