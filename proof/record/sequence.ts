@@ -56,9 +56,9 @@ export function sequenceVerifier() {
       break
     }
     if (first !== null && canonicalType(first.step_type) !== 'task.start') {
-      note(issues, first, 'no_start', 'the first step is not a START_NODE')
+      note(issues, first, 'no_start', 'the first step is not a `task.start`')
     }
-    if (last !== null && !ended) note(warnings, last, 'no_end', 'the task has no END_NODE')
+    if (last !== null && !ended) note(warnings, last, 'no_end', 'the task has no `task.end`')
     return { issues, warnings }
   }
   return { add, finish }
