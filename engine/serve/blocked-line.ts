@@ -11,19 +11,24 @@ export function blockedLine({ task_id = '', step_type, step_name }: Step, evalua
   const [worst] = evaluation.violations
   const { reason = '', remedy = null } = worst?.violation_details ?? {}
   const name = step_name === undefined ? '' : ` "${escaped(step_name, maxName)}"`
-  const by = escaped(worst?.name ?? '', maxName)
-  const hint = remedy === null ? 'none' : escaped(remedy, maxSentence)
+  const by = onOneLine(worst?.name ?? '', maxName)
+  const hint = remedy === null ? 'none' : onOneLine(remedy, maxSentence)
   const verdict = evaluation.outcome === 'ask' ? 'approval required' : 'blocked'
-  const blocked = `${verdict}: task ${escaped(task_id, maxName)}, ${step_type}${name}`
-  return `${blocked}: ${escaped(reason, maxSentence)} [${by}]; remedy: ${hint}`
+  const blocked = `${verdict}: task ${onOneLine(task_id, maxName)}, ${step_type}${name}`
+  return `${blocked}: ${onOneLine(reason, maxSentence)} [${by}]; remedy: ${hint}`
 }
 
 /** Text that stays on its line and inside its quotes, cut to a length. */
 export function escaped(text: string, length: number): string {
+  return onOneLine(text, length, /["\\]/g)
+}
+
+/** Text that stays on its line, cut to a length; a backslash goes before what `quoted` matches. */
+function onOneLine(text: string, length: number, quoted?: RegExp): string {
   const cut = text.length > length ? `${text.slice(0, length)}…` : text
-  return cut.replaceAll(/[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029"\\]/gu, (character) =>
-    character === '"' || character === '\\'
-      ? `\\${character}`
-      : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  const shown = quoted === undefined ? cut : cut.replaceAll(quoted, String.raw`\$&`)
+  return shown.replaceAll(
+    /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }

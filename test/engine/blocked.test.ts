@@ -45,6 +45,13 @@ describe('a blocked step', () => {
     expect(await blockedLines()).toEqual([line])
   })
 
+  it('has the quotation marks of its reason as they are', async () => {
+    serve = await startServe(['--baseline'])
+    const agent = { ...context, task_id: 't-2', declared_tools: ['read'] }
+    await serve.post('/evaluate', { intended: { step_type: 'step.resource', step_name: 'upload' }, context: agent })
+    expect(await blockedLines()).toEqual([expect.stringContaining('(field "agent.declared_tools")')])
+  })
+
   it('is one line for any step name', async () => {
     serve = await startServe(['--baseline'])
     const step_name = `a"\\\nblocked: task x\r\u2028\u202e\u001b[2J${'y'.repeat(900)}`
