@@ -1,6 +1,6 @@
 // Policies from a platform: fetched, cached on disk, and asked for again in the background (docs/design/engine.md §6).
 import type { PolicyCache } from './cache.js'
-import { changeLines } from './changes.js'
+import { changeLines, recoveryLine } from './changes.js'
 import { afterAnswer, afterCut, type Connection, delayBefore, isCut, notConnected, waitOf } from './connection.js'
 import { fetchPolicies, type PlatformAddress } from './fetch.js'
 import { emptyMemory, type Learned, learn, type Memory } from './memory.js'
@@ -100,6 +100,9 @@ function reporter(report: (line: string) => void) {
   return (before: Memory, { next, problem }: Learned) => {
     if (problem !== null && !reported.has(problem)) report(problem)
     reported = problem === null ? new Set() : new Set([...reported, problem])
-    if (before.started) for (const line of changeLines(before.current, next.current)) report(line)
+    if (!before.started) return
+    const recovered = recoveryLine(before.current, next.current)
+    if (recovered !== null) report(recovered)
+    for (const line of changeLines(before.current, next.current)) report(line)
   }
 }

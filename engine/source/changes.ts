@@ -16,6 +16,12 @@ export function changeLines(before: LoadedPolicies | null, after: LoadedPolicies
   return [...byCause(rejected).map(sharedLine), ...warnings, ...(entered === null ? [] : [entered])]
 }
 
+/** A line for policies that are enforced after another state; null for any other change. */
+export function recoveryLine(before: LoadedPolicies, after: LoadedPolicies): string | null {
+  if (before.load_state === 'enforcing' || after.load_state !== 'enforcing') return null
+  return `${after.load_state}: ${after.set.count} of ${after.offered} policies in effect`
+}
+
 interface Rejected {
   readonly effect: 'dropped' | 'outdated' | 'ignored'
   readonly row: DroppedPolicy

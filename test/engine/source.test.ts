@@ -172,6 +172,17 @@ describe('a platform', () => {
     },
   )
 
+  it('that supplies policies later is reported as enforcing, once', async () => {
+    const { state, url } = await startEndpoint()
+    state.status = 404
+    serve = await startServe([], {}, envFor(url))
+    expect(await health()).toMatchObject({ load_state: 'unavailable' })
+    state.status = 200
+    await eventually({ load_state: 'enforcing' })
+    const enforcing = () => serve?.printed().err.match(/svc serve: enforcing: 1 of 1 policies in effect\n/g)
+    await vi.waitFor(() => expect(enforcing()).toHaveLength(1), soon)
+  })
+
   it('may be unavailable at the start of another process: the cache is in effect, and contains no key', async () => {
     const { state, url } = await startEndpoint()
     const first = await startServe([], {}, envFor(url))
