@@ -4,7 +4,7 @@ import { ensureAgent } from '../../agents/commands/ensure-agent.js'
 import type { RegistrationParts } from '../../agents/commands/register-agent.js'
 import { withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { PlatformError } from '../../errors.js'
+import { invalid, PlatformError } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { readHead } from '../../ledger/log.js'
 import { type CopilotCall, isStart, startOrigin } from '../copilot/copilot-step.js'
@@ -29,9 +29,17 @@ export async function logCopilotStep(
   // Another first call may be on its way: the identity of the start decides which of the two is stored.
   const before = head === null && !isStart(request) ? [startOf(agent, request)] : []
   const outcome = (await parts.ingest.submit(scope, key, [...before, request])).at(-1)
-  if (outcome === undefined || 'error' in outcome) throw outcome?.error ?? new PlatformError('INTERNAL', 'no answer')
+  if (outcome === undefined) throw new PlatformError('INTERNAL', 'no answer')
+  if ('error' in outcome) throw agent === null ? askingForBot(outcome.error) : outcome.error
   const { status, replayed, entry } = outcome
   return { status, replayed, step: { agent_id, ...entry } }
+}
+
+/** The same problem in the name that low-code tools have for an agent. */
+function askingForBot(error: PlatformError): PlatformError {
+  if (!error.errors.some(({ path }) => path === 'agent_id')) return error
+  const message = 'must be the id of the bot, as text or a number: the API key has several agents or none'
+  return invalid([{ path: 'bot_id', message }])
 }
 
 /** The first step of a task that began without one. */

@@ -1,5 +1,6 @@
 // A flat body of a low-code tool as a step (docs/adr/0055-low-code.md).
 import { meaningOf, taskIdOf } from '@svc/engine'
+import { isMap } from '@svc/proof'
 import { type AgentRegistration, canonicalType, type JsonMap } from '@svc/schemas'
 import { invalid } from '../../errors.js'
 import { validated } from '../../http/validate.js'
@@ -17,17 +18,33 @@ export interface CopilotCall {
 export function readCopilotCall(body: JsonMap, now: string): CopilotCall {
   const flat = flatBody(body)
   const agent = agentIn(flat)
-  const conversation = flat.take(['taskid', 'conversationid', 'conversation', 'sessionid', 'threadid', 'chatid'], idIn)
-  if (conversation === null)
-    throw invalid([{ path: 'conversation_id', message: 'is missing: send the id of the conversation' }])
+  const conversation = flat.take(conversationNames, idIn)
+  if (conversation === null) throw lacks(flat, 'conversation_id', conversationNames, 'send the id of the conversation')
   const task_id = isId(conversation) ? conversation : taskIdOf(agent?.agent_key ?? '', conversation)
   const { origins, properties: derived, ...step } = stepIn(flat, now)
-  const { properties, meta } = othersIn(flat, derived, isStart(step) ? agent : moreThanNamed(agent))
+  const { properties, meta: notes } = othersIn(flat, derived, isStart(step) ? agent : moreThanNamed(agent))
+  const meta = { ...notes, ...(task_id !== conversation && { conversation_id: conversation }) }
   const named = { task_id, ...(agent !== null && { agent_key: agent.agent_key }) }
   const request = { ...named, ...step, ...(Object.keys(properties).length > 0 && { properties }), meta }
   // The schema asks for a number, which the log assigns.
   validated('log-request', { step: 1, ...request })
   return { agent, request: { ...request, ...(origins.length > 0 && { origins }) } }
+}
+
+const conversationNames = ['taskid', 'conversationid', 'conversation', 'sessionid', 'threadid', 'chatid']
+const textNames = ['text', 'message', 'content', 'utterance']
+
+/** INVALID for a member that is missing, or that has a value which cannot be used. */
+function lacks(flat: FlatBody, path: string, names: readonly string[], remedy: string) {
+  const found = flat.unusable(names)
+  const problem =
+    found === null ? 'is missing' : found === '' ? 'is empty' : `must be text or a number, found ${kindOf(found)}`
+  return invalid([{ path, message: `${problem}: ${remedy}` }])
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  return isMap(value) ? 'an object' : `\`${String(value)}\``
 }
 
 function agentIn(flat: FlatBody): AgentRegistration | null {
@@ -52,12 +69,12 @@ function stepIn(flat: FlatBody, now: string) {
   const tool = flat.take(['tool', 'toolname', 'function', 'functionname'], textIn)
   const step_name = flat.take(['stepname'], textIn) ?? tool
   const word = flat.take(['steptype'], textIn)
-  const text = flat.take(['text', 'message', 'content', 'utterance'], messageIn)
+  const text = flat.take(textNames, messageIn)
   const writer = flat.take(['role', 'sender', 'author', 'direction', 'from'], writerOf)
   const input = flat.take(['input', 'inputs', 'arguments', 'parameters'], payloadIn)
   const output = flat.take(['output', 'outputs', 'result', 'response'], payloadIn)
   if (word === null && tool === null && text === null && input === null && output === null)
-    throw invalid([{ path: 'text', message: 'is missing: send it, `tool`, `step_type`, `input` or `output`' }])
+    throw lacks(flat, 'text', textNames, 'send it, `tool`, `step_type`, `input` or `output`')
   const named = word === null ? null : stepTypeOf(word)
   const guess = named === null && step_name !== null ? meaningOf(step_name, {}) : null
   const step_type = named ?? guess?.step_type ?? (word === null ? 'step.message' : 'step.unknown')

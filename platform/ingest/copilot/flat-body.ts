@@ -6,6 +6,8 @@ import type { JsonMap } from '@svc/schemas'
 export interface FlatBody {
   /** The first of the values under these names that `read` accepts; each is written in lower case without separators. */
   readonly take: <T>(names: readonly string[], read: (value: unknown) => T | null) => T | null
+  /** The value that `take` found under these names and could not use; null where there is none. */
+  readonly unusable: (names: readonly string[]) => unknown
   readonly rest: () => JsonMap
 }
 
@@ -23,6 +25,7 @@ export function flatBody(body: JsonMap): FlatBody {
         }
       return null
     },
+    unusable: (names) => [...left].find(([key]) => names.includes(plain(key)))?.[1] ?? null,
     rest: () => Object.fromEntries(left),
   }
 }

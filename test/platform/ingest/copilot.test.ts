@@ -87,6 +87,10 @@ describe.each([
 
   it.each([
     ['no conversation', { bot_id: 'desk', text: 'Hi' }, 'conversation_id'],
+    ['a conversation that is a list', { bot_id: 'desk', conversation_id: ['c'], text: 'Hi' }, 'conversation_id'],
+    ['a bot without an id', { bot_id: { title: 'Desk' }, conversation_id: 'c', text: 'Hi' }, 'bot_id'],
+    ['an empty bot', { bot_id: '', conversation_id: 'c', text: 'Hi' }, 'bot_id'],
+    ['a text that is a list', { bot_id: 'desk', conversation_id: 'c', text: ['Hi'] }, 'text'],
     ['nothing to log', { bot_id: 'desk', conversation_id: 'c' }, 'text'],
     ['a step number in words', { bot_id: 'desk', conversation_id: 'c', text: 'x', step: 'three' }, 'step'],
     ['a step type with other characters', { bot_id: 'desk', conversation_id: 'c', step_type: 'ä ö' }, 'step_type'],
@@ -102,12 +106,18 @@ describe.each([
     expect(answer.body.errors.map((error) => error.path)).toContain(member)
   })
 
+  it('keeps the id of a conversation that cannot be the id of a task', async () => {
+    const { body } = await send({ bot_id: 'desk', conversation_id: 'Gespräch 7', text: 'Hi' })
+    const { body: chain } = await platform.call<TaskChain>('GET', `/api/v1/tasks/${body.task_id}/chain`, { as: 'key' })
+    expect(chain.entries.at(-1)).toMatchObject({ meta: { conversation_id: 'Gespräch 7' } })
+  })
+
   it('asks for the agent where the key has several', async () => {
     const answer = await platform.call<{ code: string; detail: string }>('POST', path, {
       as: 'key',
       body: { conversation_id: 'unnamed', text: 'Hi' },
     })
     expect(answer.body).toMatchObject({ code: 'INVALID' })
-    expect(answer.body.detail).toContain('agent_id')
+    expect(answer.body.detail).toContain('bot_id')
   })
 })
