@@ -20,7 +20,9 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const longPages = ['docs/policy-authors.md', 'docs/protecting-agents.md']
 /** The full suite runs all pages. */
 const isAll = process.env.SVC_ALL_PAGES === '1'
-const hasShell = ['bash', 'curl'].every((name) => spawnSync(name, ['--version']).status === 0)
+const has = (name: string) => spawnSync(name, ['--version']).status === 0
+const hasShell = ['bash', 'curl'].every(has)
+const hasPython = has('python3')
 
 describe.skipIf(!hasShell)('the documentation', () => {
   const clone = mkdtempSync(join(tmpdir(), 'svc-readme-'))
@@ -53,8 +55,8 @@ describe.skipIf(!hasShell)('the documentation', () => {
       await terminal.stop()
       return platform.printed
     }
-    if (commands.startsWith('npx --no-install svc serve'))
-      return terminal.serve(`${commands.trim()} --port ${ports.engine}`)
+    if (/^(export .*\n)*npx --no-install svc serve/.test(commands))
+      return terminal.serve(`${here(commands.trim())} --port ${ports.engine}`)
     // A terminal stays logged in, and each login waits for five seconds.
     if (commands.startsWith('npx --no-install svc login')) {
       loggedIn ??= await logIn(platform, cookie, env)
@@ -95,6 +97,7 @@ describe.skipIf(!hasShell)('the documentation', () => {
   it.each([
     'README.md',
     'docs/developers.md',
+    ...(isAll && hasPython ? ['docs/connecting.md'] : []),
     ...(isAll ? [...longPages, 'docs/written-policies.md'] : []),
     'docs/workspaces.md',
     'docs/incidents.md',
@@ -166,7 +169,7 @@ async function helpOf([program, ...group]: readonly string[]): Promise<string> {
 
 describe('the manifests of a page', () => {
   it.each([
-    { page: 'docs/policy-authors.md', count: 3 },
+    { page: 'docs/policy-authors.md', count: 4 },
     { page: 'docs/developers.md', count: 1 },
     { page: 'docs/protecting-agents.md', count: 1 },
   ])('are valid without a warning, and their tests pass: $page', ({ page, count }) => {

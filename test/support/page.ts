@@ -47,7 +47,7 @@ export function makeClone(folder: string): string {
 export interface Terminal {
   /** Runs commands in the shell and returns their standard output. Rejects when one of them fails. */
   readonly run: (commands: string) => Promise<string>
-  /** Starts a server beside the shell, replacing the previous one; returns its output until it listens. */
+  /** Starts a server beside the shell, by the last line, replacing the previous one; returns its output until it listens. */
   readonly serve: (command: string) => Promise<string>
   /** Stops the server as Ctrl+C does. */
   readonly stop: () => Promise<void>
@@ -86,7 +86,8 @@ export function openTerminal(folder: string, env: Readonly<Record<string, string
     },
     serve: async (command) => {
       await stop()
-      const started = spawn('bash', ['-c', `exec ${command.trim()}`], options)
+      const lines = command.trim().split('\n')
+      const started = spawn('bash', ['-c', [...lines.slice(0, -1), `exec ${lines.at(-1)}`].join('\n')], options)
       server = started
       return until(started, (text) => /at http:\S+\n(.*\n)+/.test(text))
     },
