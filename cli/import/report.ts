@@ -25,7 +25,8 @@ export function reportAsJson({ survey, counts, guessed_tools, remarks }: ImportR
 export function reportAsText({ survey, counts, guessed_tools, remarks }: ImportReport): string {
   const { runs, bad_lines, bad_documents, bad_spans } = survey
   const { steps, created, replayed, failed_runs } = counts
-  const lines = [`${runs} runs, ${steps} steps: ${created} new, ${replayed} already stored, ${failed_runs} runs failed`]
+  const read = `${countOf(runs, 'run')}, ${countOf(steps, 'step')}`
+  const lines = [`${read}: ${created} new, ${replayed} already stored, ${countOf(failed_runs, 'run')} failed`]
   if (bad_lines > 0) lines.push(`${countOf(bad_lines, 'line')} could not be read (see above)`)
   if (bad_documents > 0) lines.push(`${countOf(bad_documents, 'document')} could not be read (see above)`)
   if (bad_spans > 0) lines.push(`${countOf(bad_spans, 'span')} could not be read (see above)`)

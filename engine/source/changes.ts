@@ -73,11 +73,14 @@ function warningLine({ file, line, column, message }: Finding): string {
   return `warning (${file}:${line}:${column}): ${message}`
 }
 
-/** A line for a state that allows every step; null for the other states. */
+/** A source does not know whether its engine fails closed. */
+const ungoverned = 'every step is allowed (blocked with --fail-closed)'
+
+/** A line for a state in which nothing is enforced; null for the other states. */
 function ungovernedLine({ load_state, offered }: LoadedPolicies): string | null {
-  if (load_state === 'none_configured') return 'none_configured: the source has no policies, every step is allowed'
-  if (load_state === 'all_dropped') return `all_dropped: ${allOf(offered)} rejected, every step is allowed; see /health`
+  if (load_state === 'none_configured') return `none_configured: the source has no policies; ${ungoverned}`
+  if (load_state === 'all_dropped') return `all_dropped: ${allOf(offered)} rejected; ${ungoverned}; see /health`
   if (load_state === 'unavailable')
-    return 'unavailable: the source gave no policies, every step is allowed; see `last_fetch_problem` of /health'
+    return `unavailable: the source gave no policies; ${ungoverned}; see \`last_fetch_problem\` of /health`
   return null
 }

@@ -180,7 +180,7 @@ describe('a platform that rejects', () => {
     const env = { SVC_API_KEY: api_key }
     const text = await startSvc(['import', 'chat-completions', path, '--to', url], env).finished
     expect(text.stderr).toBe(`${path}: line 2, step 2: it is�[2J what it is\n`)
-    expect(text.stdout).toBe('3 runs, 9 steps: 0 new, 8 already stored, 1 runs failed\n')
+    expect(text.stdout).toBe('3 runs, 9 steps: 0 new, 8 already stored, 1 run failed\n')
   })
 
   it('a batch: the message has its steps, and the import continues', async () => {

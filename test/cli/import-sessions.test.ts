@@ -172,7 +172,7 @@ describe('sessions of Claude Code', () => {
     })
     const { stdout } = await runSvc(['import', 'claude-code', open, '--out', join(folder, 'out.jsonl')])
     expect(stdout.split('\n')).toEqual([
-      '1 runs, 2 steps: 2 new, 0 already stored, 0 runs failed',
+      '1 run, 2 steps: 2 new, 0 already stored, 0 runs failed',
       'lines of unknown kinds were left out; a newer version of svc may know them: hologram (1)',
       '2 steps at the end of 1 session may still change and are left out: import again later, or with --ended if the sessions are over',
       '2 files had no act of an agent',

@@ -153,7 +153,7 @@ describe('a trace of the local engine', () => {
     )
     const { stdout } = await runSvc(['import', 'trace', path, '--out', `${path}.out`])
     expect(stdout).toBe(
-      '1 runs, 1 steps: 1 new, 0 already stored, 0 runs failed\nnot imported, because only steps are: 1 incident and 1 call of /end_task\n',
+      '1 run, 1 step: 1 new, 0 already stored, 0 runs failed\nnot imported, because only steps are: 1 incident and 1 call of /end_task\n',
     )
   })
 
