@@ -21,10 +21,12 @@ export {
   valuesOfSession,
 } from './convert/coding/lines.js'
 export { createSession, type Session } from './convert/coding/session.js'
+export { readable } from './convert/exact.js'
 export { type FormatName, formatNames, formatOf } from './convert/formats.js'
 export { lineAndColumnOf, readValue, type ValueReading } from './convert/json-value.js'
 export { type AgentClaim, agentKeyOf, claimOf, streamKeyOf, strongerClaim } from './convert/otel/agent.js'
-export { conversationOf, isSameSpan, leanSpan, toolsOfSpan } from './convert/otel/facts.js'
+export { spanOrigin } from './convert/otel/evidence.js'
+export { contentOf, conversationOf, isSameSpan, leanSpan, toolsOfSpan } from './convert/otel/facts.js'
 export { operationOf } from './convert/otel/operation.js'
 export { readOtlp, readOtlpBody, readOtlpText } from './convert/otel/otlp.js'
 export type { Span } from './convert/otel/span.js'

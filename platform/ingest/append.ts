@@ -25,7 +25,10 @@ export function append(batch: Batch, item: Item): Outcome {
     batch.origins.note(item, again.entry)
     return { status: 200, replayed: true, entry: answerOf(again, again.violations) }
   }
-  const step = acceptedStep(request, rules.agent.agent_id, (head?.max_step ?? 0) + 1)
+  const next = (head?.max_step ?? 0) + 1
+  if (!Number.isSafeInteger(next) && (request.step ?? request.step_number) === undefined)
+    return { error: noNumberLeft() }
+  const step = acceptedStep(request, rules.agent.agent_id, next)
   const sent: SentStep = {
     step,
     client_prev_hash: request.prev_hash ?? null,
@@ -45,6 +48,11 @@ export function append(batch: Batch, item: Item): Outcome {
   if (labels !== null) batch.memories.note(appended.entry.log_index, labels)
   batch.memories.keep(item, rules.agent.agent_id, step, history.history.others)
   return { status: 201, replayed: false, entry: answerOf(appended, appended.violations) }
+}
+
+/** Readers of the log reject larger numbers. */
+function noNumberLeft(): PlatformError {
+  return invalid([{ path: 'step', message: 'is missing: the task has the largest number, 2^53-1' }])
 }
 
 /** The entry of a step that is sent again, by the identity that its sender gave it. */

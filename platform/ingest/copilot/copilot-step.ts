@@ -1,6 +1,6 @@
 // A flat body of a low-code tool as a step (docs/adr/0055-low-code.md).
 import { meaningOf, taskIdOf } from '@svc/engine'
-import { isMap } from '@svc/proof'
+import { canonical } from '@svc/proof'
 import { type AgentRegistration, canonicalType, type JsonMap } from '@svc/schemas'
 import { invalid } from '../../errors.js'
 import { validated } from '../../http/validate.js'
@@ -21,11 +21,11 @@ export function readCopilotCall(body: JsonMap, now: string): CopilotCall {
   const conversation = flat.take(conversationNames, idIn)
   if (conversation === null) throw lacks(flat, 'conversation_id', conversationNames, 'send the id of the conversation')
   const task_id = isId(conversation) ? conversation : taskIdOf(agent?.agent_key ?? '', conversation)
-  const { origins, properties: derived, ...step } = stepIn(flat, now)
-  const { properties, meta: notes } = othersIn(flat, derived, isStart(step) ? agent : moreThanNamed(agent))
-  const meta = { ...notes, ...(task_id !== conversation && { conversation_id: conversation }) }
+  const { message_id, properties: derived, ...step } = stepIn(flat, now)
+  const { properties, meta } = othersIn(flat, derived, isStart(step) ? agent : moreThanNamed(agent))
   const named = { task_id, ...(agent !== null && { agent_key: agent.agent_key }) }
   const request = { ...named, ...step, ...(Object.keys(properties).length > 0 && { properties }), meta }
+  const origins = originsOf(request, message_id)
   // The schema asks for a number, which the log assigns.
   validated('log-request', { step: 1, ...request })
   return { agent, request: { ...request, ...(origins.length > 0 && { origins }) } }
@@ -91,7 +91,7 @@ function stepIn(flat: FlatBody, now: string) {
     ...withoutNulls({ verb, step_name, step, ...flags }),
     ...payloads(text, input, output, isMessage && verb === 'GET'),
     properties: { ...guess?.properties, ...(isMessage && writer !== null && { counterpart: { kind: 'user' } }) },
-    origins: originsIn(flat, step_type),
+    message_id: flat.take(['messageid', 'activityid', 'eventid', 'stepid'], idIn),
   }
 }
 
@@ -120,11 +120,18 @@ function stepNumberIn(value: unknown): number {
   throw invalid([{ path: 'step', message: 'must be a whole number from 1, or absent: the log then numbers the step' }])
 }
 
-/** A start has one identity, so that a conversation starts once. */
-function originsIn(flat: FlatBody, step_type: string): string[] {
-  const id = flat.take(['messageid', 'activityid', 'eventid', 'stepid'], idIn)
-  const own = id === null ? [] : [`message:${id}`]
-  return isStart({ step_type }) ? [...own, startOrigin] : own
+/**
+ * A step that is sent again has its id and its content, so that an id that another step has used hides no step. Times are left
+ * out: tools may stamp each attempt. A start without content has one identity, so that a conversation starts once.
+ */
+function originsOf(request: StepRequest, message_id: string | null): string[] {
+  const { timestamp: _time, agent_key: _key, task_id: _task, step: _step, ...content } = request
+  const text = canonical(content)
+  const own = message_id === null ? [] : [`message:${message_id}:${text}`]
+  if (!isStart(request)) return own
+  const { step_type: _type, meta: _meta, ...others } = content
+  const hasContent = Object.keys(others).length > 0
+  return hasContent ? [...own, `${startOrigin}:${text}`, startOrigin] : [...own, startOrigin]
 }
 
 export function isStart({ step_type }: Pick<StepRequest, 'step_type'>): boolean {
@@ -142,7 +149,7 @@ export const startOrigin = 'start'
 
 /** Every member that has no other meaning is a property; one that `properties` has with another value is kept in `meta`. */
 function othersIn(flat: FlatBody, derived: JsonMap, agent: AgentRegistration | null) {
-  const given = flat.take(['properties'], mapIn) ?? {}
+  const given = flat.take(['properties'], propertiesIn) ?? {}
   const own = flat.take(['meta'], mapIn)
   const rest = flat.rest()
   const unused = Object.fromEntries(Object.entries(rest).filter(([key]) => Object.hasOwn(given, key)))
@@ -153,6 +160,14 @@ function othersIn(flat: FlatBody, derived: JsonMap, agent: AgentRegistration | n
     'svc.source': 'copilot',
   }
   return { properties: { ...derived, ...rest, ...given }, meta }
+}
+
+/** Policies read properties: text that only looks like some would hide them. */
+function propertiesIn(value: unknown): JsonMap | null {
+  const map = mapIn(value)
+  if (map !== null || typeof value !== 'string' || !/^\s*\{/.test(value)) return map
+  const message = 'is text that is not strict JSON: send an object, without duplicate names and with exact numbers'
+  throw invalid([{ path: 'properties', message }])
 }
 
 function withoutNulls<T extends Readonly<Record<string, unknown>>>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {

@@ -1,4 +1,5 @@
 // A flat body with members in many spellings: what is asked for is taken, and the rest stays.
+import { readable } from '@svc/engine'
 import { isMap } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 
@@ -34,8 +35,9 @@ function plain(key: string): string {
   return key.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 }
 
-/** Text that is not empty, or a number as text. */
+/** Text that is not empty, or a number as text; also alone in a list. */
 export function textIn(value: unknown): string | null {
+  if (Array.isArray(value) && value.length === 1 && !Array.isArray(value[0])) return textIn(value[0])
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && value.trim() !== '' ? value : null
 }
@@ -50,15 +52,10 @@ export function messageIn(value: unknown): string | null {
   return textIn(isMap(value) ? (value.text ?? value.content) : value)
 }
 
-/** An object, also as JSON text; null for another value. */
+/** An object, also as JSON text that all readers understand alike; null for another value. */
 export function mapIn(value: unknown): JsonMap | null {
-  if (typeof value !== 'string') return isMap(value) ? value : null
-  try {
-    const parsed: unknown = JSON.parse(value)
-    return isMap(parsed) ? parsed : null
-  } catch {
-    return null
-  }
+  const given = typeof value === 'string' ? readable(value) : value
+  return isMap(given) ? given : null
 }
 
 /** An object for any value. */

@@ -106,10 +106,22 @@ describe.each([
     expect(answer.body.errors.map((error) => error.path)).toContain(member)
   })
 
-  it('keeps the id of a conversation that cannot be the id of a task', async () => {
-    const { body } = await send({ bot_id: 'desk', conversation_id: 'Gespräch 7', text: 'Hi' })
-    const { body: chain } = await platform.call<TaskChain>('GET', `/api/v1/tasks/${body.task_id}/chain`, { as: 'key' })
-    expect(chain.entries.at(-1)).toMatchObject({ meta: { conversation_id: 'Gespräch 7' } })
+  it.each([
+    '{"a": 1e400}',
+    '{"a": 1, "a": 2}',
+    '{"a": "\\ud800"}',
+    `{"a": ${'['.repeat(9000)}${']'.repeat(9000)}}`,
+    '{"a"',
+  ])('rejects properties as text that readers could understand differently: %.20s', async (properties) => {
+    const body = { bot_id: 'desk', conversation_id: 'c', text: 'x', properties }
+    const errors = [expect.objectContaining({ path: 'properties' })]
+    expect(await send(body)).toMatchObject({ status: 422, body: { errors } })
+  })
+
+  it('gives no step a number that readers of the log reject', async () => {
+    const body = { bot_id: 'desk', conversation_id: 'largest', text: 'x' }
+    expect(await send({ ...body, step: Number.MAX_SAFE_INTEGER })).toMatchObject({ status: 201 })
+    expect(await send(body)).toMatchObject({ status: 422, body: { code: 'INVALID' } })
   })
 
   it('asks for the agent where the key has several', async () => {
