@@ -24,10 +24,11 @@ export function leanSpan(span: Span): Span {
 
 /** True for a span that an exporter sent twice. */
 export function isSameSpan(one: Span, other: Span): boolean {
-  const sameTimes = one.start === other.start && one.end === other.end
-  return sameTimes && one.name === other.name && textOf(one) === textOf(other)
+  return contentOf(one) === contentOf(other)
 }
 
-function textOf({ parent_id, attributes, events, error }: Span): string {
-  return JSON.stringify([parent_id, [...attributes], events.map((event) => [event.name, [...event.attributes]]), error])
+/** A text that two spans have in common only if they are the same. */
+export function contentOf({ start, end, name, parent_id, attributes, events, error }: Span): string {
+  const given = events.map((event) => [event.name, [...event.attributes]])
+  return JSON.stringify([`${start}`, `${end}`, name, parent_id, [...attributes], given, error])
 }

@@ -45,23 +45,27 @@ const operations: ReadonlyMap<unknown, Operation> = new Map<unknown, Operation>(
 
 /** By the kind of span of libraries that have names of their own. */
 const kinds: ReadonlyMap<unknown, Operation> = new Map<unknown, Operation>([
-  ['LLM', model],
-  ['EMBEDDING', model],
-  ['TOOL', tool],
-  ['AGENT', agent],
-  ['RETRIEVER', retrieval],
+  ['llm', model],
+  ['embedding', model],
   ['tool', tool],
   ['agent', agent],
+  ['retriever', retrieval],
 ])
+
+function plain(word: unknown): unknown {
+  return typeof word === 'string' ? word.trim().toLowerCase() : word
+}
 
 /** The operation of a span; null for a span beside the acts of an agent, such as a request of a tool to a database. */
 export function operationOf({ attributes }: Span): Operation | null {
   if (isOwnStep({ attributes })) return own
   const name = attributes.get('gen_ai.operation.name')
-  if (name !== undefined) return operations.get(name) ?? null
   const kind = attributes.get('openinference.span.kind') ?? attributes.get('traceloop.span.kind')
-  if (kind !== undefined) return kinds.get(kind) ?? null
+  const known = name === undefined ? kinds.get(plain(kind)) : operations.get(plain(name))
+  if (known !== undefined) return known
+  // A call of a tool under an unknown operation is a call of a tool.
   if (nameIn(attributes, 'gen_ai.tool.name', 'ai.toolCall.name') !== null) return tool
+  if (name !== undefined || kind !== undefined) return null
   return modelOf(attributes) === null && !attributes.has('llm.request.type') ? null : model
 }
 

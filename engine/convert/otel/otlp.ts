@@ -70,7 +70,8 @@ function readQuoted(text: string, read: (text: string) => ValueReading): ValueRe
   return again.problem === null ? again : reading
 }
 
-const longInteger = /-?\d{16,}(?![\d.eE])/y
+/** Regular expressions fail on longer ones; no time and no id has as many digits. */
+const longInteger = /-?\d{16,400}(?![\d.eE])/y
 
 /** The text with quotation marks around integers of 16 digits and more that are no part of a string. */
 function withQuotedIntegers(text: string): string {
@@ -99,8 +100,10 @@ function endOfString(text: string, start: number): number {
   return index
 }
 
+const numberCharacters: ReadonlySet<number> = new Set(Buffer.from('0123456789.eE+-'))
+
 function endOfNumber(text: string, start: number): number {
   let index = start + 1
-  while (index < text.length && /[\d.eE+-]/.test(text[index] ?? '')) index++
+  while (index < text.length && numberCharacters.has(text.charCodeAt(index))) index++
   return index
 }

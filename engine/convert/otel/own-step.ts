@@ -1,5 +1,5 @@
 // Spans that the local engine wrote of its steps (engine/trace/spans.ts): they have the step itself in `svc.step.…`.
-import { type Behavior, type JsonMap, verbs, verbsOf } from '@svc/schemas'
+import { type Behavior, type JsonMap, verbsOf } from '@svc/schemas'
 import { readable } from '../exact.js'
 import { isMap } from '../is-map.js'
 import type { Body } from '../step-body.js'
@@ -15,26 +15,25 @@ export function isOwnStep({ attributes }: Pick<Span, 'attributes'>): boolean {
 /** The step of a span for which `isOwnStep` is true. */
 export function ownBody(span: Span): Body {
   const { attributes } = span
-  const map = (...names: readonly string[]): JsonMap | undefined => {
-    const name = names.find((each) => attributes.has(each))
-    const value = name === undefined ? undefined : readable(attributes.get(name))
-    return isMap(value) ? value : undefined
-  }
+  const given = (...names: readonly string[]) => readable(names.map((name) => attributes.get(name)).find(isGiven))
+  const payload = (value: unknown) => (value === undefined ? undefined : isMap(value) ? value : { text: value })
   const [name, verb] = [attributes.get('svc.step.name'), attributes.get('svc.step.verb')]
-  const input = map('svc.step.input', 'gen_ai.tool.call.arguments')
-  const output = map('svc.step.output', 'gen_ai.tool.call.result')
-  const properties = map('svc.step.properties')
+  const input = payload(given('svc.step.input', 'gen_ai.tool.call.arguments'))
+  const output = payload(given('svc.step.output', 'gen_ai.tool.call.result'))
+  const properties = given('svc.step.properties')
+  const meta = given('svc.step.meta')
   return {
     step_type: attributes.get('svc.step.type') as Behavior['step_type'],
-    ...(isVerb(verb) && { verb }),
+    // Policies read the verb and the properties: a step with invalid ones is rejected where it is stored.
+    ...(isGiven(verb) && { verb: (typeof verb === 'string' ? verb.toUpperCase() : verb) as Behavior['verb'] & {} }),
     ...(typeof name === 'string' && { step_name: name }),
     ...(input !== undefined && { input }),
     ...(output !== undefined && { output }),
-    ...(properties !== undefined && { properties }),
-    meta: { ...map('svc.step.meta'), otel: idsOf(span) },
+    ...(properties !== undefined && { properties: properties as JsonMap }),
+    meta: { ...(isMap(meta) ? meta : {}), otel: idsOf(span) },
   }
 }
 
-function isVerb(verb: unknown): verb is NonNullable<Behavior['verb']> {
-  return verbs.some((known) => known === verb)
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
 }

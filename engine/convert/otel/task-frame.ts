@@ -23,8 +23,9 @@ export interface TaskAgent {
 
 /** True for spans of the local engine, which writes the start and the end of a task when they happen. */
 export function framesItself({ spans }: SpanTree): boolean {
-  const kinds = new Set(spans.map((span) => operationOf(span)?.kind).filter((kind) => kind !== undefined))
-  return kinds.size === 1 && kinds.has('own')
+  const kinds = new Set(spans.map((span) => operationOf(span)?.kind))
+  kinds.delete(undefined)
+  return kinds.has('own') && kinds.size === 1
 }
 
 /** Stable: what happened at the same time stays in the order of the spans. */

@@ -1,6 +1,6 @@
 // Takes the spans of an export request: each becomes steps when it arrives (docs/adr/0053-otlp.md).
 import { setTimeout } from 'node:timers/promises'
-import type { BatchStep, Span } from '@svc/engine'
+import { type BatchStep, type Span, spanOrigin } from '@svc/engine'
 import { ensureAgent } from '../../agents/commands/ensure-agent.js'
 import type { RegistrationParts } from '../../agents/commands/register-agent.js'
 import { withTransaction } from '../../db/db.js'
@@ -11,7 +11,7 @@ import { validated } from '../../http/validate.js'
 import type { Outcome } from '../batch.js'
 import type { ArrivalOrder } from '../otlp/arrival-order.js'
 import type { ExportedSpans } from '../otlp/read-request.js'
-import { type SpanTask, spanTasks, type TaskParts } from '../otlp/span-tasks.js'
+import { contentOrigin, type SpanTask, spanTasks, type TaskParts } from '../otlp/span-tasks.js'
 import { tracesOf, unmappedIn } from '../otlp/traces.js'
 import type { StepRequest } from '../step-request.js'
 import { countUnmapped } from '../store/unmapped-spans.js'
@@ -48,6 +48,8 @@ export async function takeSpans(
   ])
   const ends = await parts.span_order.run(keysOf([...new Set(shared)]), async () => {
     const tasks = await spanTasks(parts, scope, key, traces)
+    for (const span of tasks.flatMap(({ changed }) => changed))
+      reject(span, 'an earlier span of the trace has its `spanId`, and other content')
     const items = await itemsOf(parts, scope, key, tasks, reject)
     await submitAll(parts, scope, key, itemsWhere(items, false), reject)
     return itemsWhere(items, true)
@@ -82,6 +84,9 @@ interface Item {
 
 type Reject = (span: Span, reason: string) => void
 
+/** Agents that begin tasks in one request: the limit of requests then limits how many a key can register. */
+const maxAgents = 100
+
 /** The steps to append; the agents of new tasks are registered. */
 async function itemsOf(
   parts: SpanParts,
@@ -91,8 +96,12 @@ async function itemsOf(
   reject: Reject,
 ): Promise<Item[]> {
   const items: Item[] = []
+  const agents = new Set<string>()
   for (const task of tasks.filter(({ steps }) => steps.length > 0)) {
     try {
+      if (!task.is_known) agents.add(task.agent_key)
+      if (agents.size > maxAgents)
+        throw new PlatformError('TOO_LARGE', `the request begins tasks of more than ${maxAgents} agents`)
       const agent_id = task.is_known ? undefined : await registered(parts, scope, key, task)
       for (const each of task.steps) {
         const request = requestOf(task, agent_id, each)
@@ -118,7 +127,8 @@ const maxName = 200
 /** As large as a step of a batch can be. */
 const maxStepBytes = 8 * 1024 * 1024
 
-function requestOf({ task_id }: SpanTask, agent_id: string | undefined, { step, origins, same_as }: BatchStep) {
+function requestOf({ task_id }: SpanTask, agent_id: string | undefined, { step, span, same_as, ...own }: BatchStep) {
+  const origins = own.origins[0] === spanOrigin(span) ? [...own.origins, contentOrigin(span)] : own.origins
   const named = agent_id === undefined ? {} : { agent_id }
   const shared = same_as === undefined ? {} : { same_as }
   try {

@@ -1,11 +1,14 @@
 // The tasks that the traces of a request belong to, with what is known of them (docs/adr/0053-otlp.md).
+import { createHash } from 'node:crypto'
 import {
   type AgentClaim,
   type BatchStep,
   batchOfSpans,
   claimOf,
+  contentOf,
   operationOf,
   type Span,
+  spanOrigin,
   streamKeyOf,
   strongerClaim,
   taskIdOf,
@@ -30,6 +33,8 @@ export interface SpanTask {
   readonly spans: readonly Span[]
   /** The steps that the task does not have yet. */
   readonly steps: readonly BatchStep[]
+  /** Spans with the ids of earlier ones, but with other content. */
+  readonly changed: readonly Span[]
 }
 
 export interface TaskParts extends Resources {
@@ -75,12 +80,20 @@ export async function spanTasks(
       const agent_key = agent?.agent_key ?? streamKeyOf(claim)
       const batch = batchOfSpans(spans, { agent_key, agent: claim.name, is_conversation })
       const is_own = agent?.api_key_id === key.key_id
-      const known = is_own ? await knownOrigins(scope, tx, sealer, task_id, batch.deciding) : new Set<string>()
+      const wanted = [...batch.deciding, ...spans.map(contentOrigin)]
+      const known = is_own ? await knownOrigins(scope, tx, sealer, task_id, wanted) : new Set<string>()
+      const changed = spans.filter((span) => known.has(spanOrigin(span)) && !known.has(contentOrigin(span)))
       const steps = batch.stepsAfter(known)
-      tasks.push({ task_id, agent_key, agent_name: claim.name.name, is_known: heads.has(task_id), spans, steps })
+      const is_known = heads.has(task_id)
+      tasks.push({ task_id, agent_key, agent_name: claim.name.name, is_known, spans, steps, changed })
     }
     return tasks
   })
+}
+
+/** By which a span is known again that was sent before as it is. */
+export function contentOrigin(span: Span): string {
+  return `content:${span.span_id}:${createHash('sha256').update(contentOf(span)).digest('base64')}`
 }
 
 /** The task of a trace that is new. */

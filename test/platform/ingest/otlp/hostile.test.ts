@@ -43,6 +43,13 @@ const rejected: readonly Rejected[] = [
   ['a text of 9 MiB', [result({ stringValue: 'x'.repeat(9 * 1024 * 1024) })], 'larger than 8 MiB'],
 ]
 
+const stepNames = {
+  'Execute_Tool ': { 'gen_ai.operation.name': 'Execute_Tool ', 'gen_ai.tool.name': 'shell' },
+  'an unknown operation': { 'gen_ai.operation.name': 'tool_call', 'gen_ai.tool.name': 'shell' },
+  'an unknown kind': { 'traceloop.span.kind': 'workflow', 'gen_ai.tool.name': 'shell' },
+  Tool: { 'openinference.span.kind': 'Tool', 'tool.name': 'shell' },
+}
+
 const values: readonly (readonly [string, readonly unknown[], JsonMap?])[] = [
   ['the character NUL', [text('a\0b', 'c\0d'), result({ stringValue: '\0' })], { name: 'na\0me' }],
   ['half a character', [text('\ud800', '\udc00x'), result({ stringValue: 'cut \ud83d' })]],
@@ -142,5 +149,53 @@ describe('a span', () => {
     const span = { ...spanWith([]), attributes: model }
     expect(await inJson(otlpRequest([span]))).toMatchObject({ status: 200, body: {} })
     expect(await stepsOf(platform, String((span as JsonMap).traceId))).toEqual(['task.start', 'step.model POST model'])
+  })
+
+  it.each(Object.entries(stepNames))('is a call of a tool under %s', async (_, attributes) => {
+    const span = { ...spanWith([]), attributes: otlpAttributes(attributes) }
+    expect(await inJson(otlpRequest([span]))).toMatchObject({ status: 200, body: {} })
+    expect(await stepsOf(platform, String((span as JsonMap).traceId))).toContain('step.exec shell')
+  })
+
+  it.each([
+    ['a verb in lower case', { 'svc.step.verb': 'post' }, {}],
+    ['an unknown verb', { 'svc.step.verb': 'send' }, 'verb'],
+    ['properties that are a list', { 'svc.step.properties': '[1]' }, 'properties'],
+    ['properties with one name twice', { 'svc.step.properties': '{"a": 1, "a": 2}' }, 'properties'],
+  ])('of a local engine may not lose what policies read: %s', async (_, attributes, wrong) => {
+    const own = { 'svc.step.type': 'step.resource', 'svc.step.name': 'pay', ...attributes }
+    const span = { ...spanWith([]), attributes: otlpAttributes(own) }
+    const { body } = await inJson(otlpRequest([span]))
+    const errorMessage = expect.stringContaining(String(wrong))
+    expect(body).toMatchObject(typeof wrong === 'string' ? { partialSuccess: { errorMessage } } : {})
+    const steps = await stepsOf(platform, String((span as JsonMap).traceId))
+    expect(steps).toEqual(typeof wrong === 'string' ? [] : ['step.resource POST pay'])
+  })
+
+  it('with the id of an earlier one is reported, unless it is the same', async () => {
+    const span = spanWith([]) as JsonMap
+    const other = { ...span, attributes: otlpAttributes({ ...tool, 'gen_ai.tool.name': 'shell' }) }
+    const sent = [span, span, other].map((each) => otlpRequest([each]))
+    const answers: unknown[] = []
+    for (const request of sent) answers.push((await inJson(request)).body)
+    const errorMessage = expect.stringContaining('and other content')
+    expect(answers).toEqual([{}, {}, { partialSuccess: { rejectedSpans: '1', errorMessage } }])
+  })
+
+  it.each([
+    ['a name', (text: string) => otlpRequest([{ ...spanWith([]), name: text, attributes: [] }]), `g${'-'.repeat(5e6)}`],
+    ['a number', (text: string) => `{"a": ${text}}`, '1'.repeat(15e6)],
+  ])('cannot hold up the others with %s', async (_, requestOf, text) => {
+    const request = requestOf(text)
+    const raw = typeof request === 'string' ? request : JSON.stringify(request)
+    const { status } = await platform.call('POST', '/v1/traces', { as: 'key', raw })
+    expect([200, 400]).toContain(status)
+  })
+
+  it('cannot register more than 100 agents with others of its request', async () => {
+    const spans = Array.from({ length: 102 }, () => spanWith([]))
+    const requests = spans.map((span, index) => otlpRequest([span], { 'service.name': `crowd-${index}` }))
+    const resourceSpans = requests.flatMap((request) => request.resourceSpans)
+    expect((await inJson({ resourceSpans })).body).toMatchObject({ partialSuccess: { rejectedSpans: '2' } })
   })
 })
