@@ -9,11 +9,13 @@ export interface Cursor {
 }
 
 const fileName = 'cursor'
+/** Bytes; offsets beyond it would not be exact once lines are added. */
+export const maxOffset = 2 ** 52
 
 /** The offset in the folder; 0 when there is none that can be read: what has arrived is sent again, which adds nothing. */
 export function readCursor(folder: string): number {
   const offset = Number(readIfThere(join(folder, fileName)) ?? 0)
-  return Number.isSafeInteger(offset) && offset >= 0 ? offset : 0
+  return Number.isSafeInteger(offset) && offset >= 0 && offset <= maxOffset ? offset : 0
 }
 
 /**

@@ -60,9 +60,15 @@ export function objectIn(bytes: Buffer): Readonly<Record<string, unknown>> | nul
 }
 
 /** The problem document (RFC 9457) of an answer; empty when a proxy or another server answered. */
-export function problemIn(response: Response, bytes: Buffer): { readonly detail?: unknown; readonly code?: unknown } {
+export function problemIn(response: Response, bytes: Buffer): { readonly detail?: unknown; readonly code?: string } {
   const is_problem = /^application\/problem\+json/.test(response.headers.get('content-type') ?? '')
-  return (is_problem ? objectIn(bytes) : null) ?? {}
+  const { detail, code } = (is_problem ? objectIn(bytes) : null) ?? {}
+  return { detail, ...(isCode(code) && { code }) }
+}
+
+/** Codes are in messages, each of which is reported once: another server may answer any text, and another one each time. */
+export function isCode(code: unknown): code is string {
+  return typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code)
 }
 
 /** Seconds, or a date (RFC 9110 §10.2.3), as ms from now. */

@@ -4,13 +4,13 @@ import {
   closeSync,
   createReadStream,
   fsync,
+  lstatSync,
   openSync,
   readdirSync,
   readFileSync,
   readSync,
   renameSync,
   rmSync,
-  statSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -18,6 +18,7 @@ import {
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { maxOffset } from './cursor.js'
 import type { TraceBytes } from './recall.js'
 
 export interface Segments {
@@ -64,7 +65,10 @@ export function segmentsIn(folder: string): Segment[] {
   const starts = readdirSync(folder).flatMap((file) => name.exec(file)?.[1] ?? [])
   const segments = starts.sort().map((digits) => {
     const path = join(folder, `${digits}.jsonl`)
-    return { path, start: Number(digits), size: statSync(path).size }
+    const [start, found] = [Number(digits), lstatSync(path)]
+    // A link in a folder of others would have another file cut off, sent and appended to.
+    if (!found.isFile() || start > maxOffset) throw new Error(`\`${path}\` is not a file of the queue: remove it`)
+    return { path, start, size: found.size }
   })
   const last = segments.at(-1)
   if (last !== undefined) removeTornLine(last)

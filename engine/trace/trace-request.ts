@@ -1,6 +1,6 @@
 // Lines of a trace ⇄ the body and the answer of POST /api/v1/traces. The text of a line is passed on as it is: parsing it and
 // writing it again would delay the steps that are evaluated meanwhile.
-import { objectIn } from './post.js'
+import { isCode, objectIn } from './post.js'
 import type { Failure, Rejection } from './sender.js'
 
 const lists = ['steps', 'incidents', 'unrecorded', 'gaps'] as const
@@ -134,7 +134,7 @@ function resultsIn(answer: Buffer, sources: TraceRequest['sources']): Result[] |
       const { status, problem } = Object((found as unknown[])[index]) as { status?: unknown; problem?: unknown }
       if (typeof status !== 'number') return null
       const { code, detail } = Object(problem) as { code?: unknown; detail?: unknown }
-      results.push({ line, status, code: textOf(code), detail: textOf(detail) })
+      results.push({ line, status, code: isCode(code) ? code : '', detail: textOf(detail) })
     }
   }
   return results

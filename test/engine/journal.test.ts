@@ -5,8 +5,10 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,6 +47,34 @@ const removeFirst = async (journal: Journal, count: number) => {
 }
 
 describe('a journal', () => {
+  it('leaves alone what its links lead to', () => {
+    const name = `j${names++}`
+    const other = join(parent, `${name}.txt`)
+    writeFileSync(other, 'a line\nand a half')
+    mkdirSync(join(parent, name))
+    symlinkSync(other, join(parent, name, `${'0'.repeat(20)}.jsonl`))
+    const journal = opened(name)
+    expect(journal.add('{"n":1}')).toBe(true)
+    expect(readFileSync(other, 'utf8')).toBe('a line\nand a half')
+    expect([journal.durable, journal.reports.join()]).toEqual([
+      false,
+      expect.stringContaining('not a file of the queue'),
+    ])
+  })
+
+  it.each(['9007199254740991', '-1', '1e300', 'x', '00000000009999999999\n1'])(
+    'loses no line after the cursor %j',
+    async (cursor) => {
+      const name = `j${names++}`
+      await addAll(opened(name), linesOf(0, 3))
+      await open.pop()?.close()
+      writeFileSync(join(parent, name, 'cursor'), cursor)
+      const journal = opened(name)
+      await addAll(journal, linesOf(3, 5))
+      expect(await all(journal)).toEqual(linesOf(0, 5))
+    },
+  )
+
   it('has files named by the offset of their first byte, each with whole lines', async () => {
     const journal = opened(`j${names++}`)
     await addAll(journal, linesOf(0, 20))

@@ -84,6 +84,15 @@ describe('the answer to lines of a trace', () => {
     expect(found).toEqual(expected)
   })
 
+  it('has no text of another server in a message', () => {
+    const results = [1, 2, 3].map((n) => ({ status: 422, problem: { code: `\u001b[2J${n}`, detail: 'why' } }))
+    const answer = { results, incidents: [{ status: 200 }], unrecorded: [], gaps: [{ status: 200 }] }
+    const { rejected = [] } = traceOutcome(request, lines.length, Buffer.from(JSON.stringify(answer)), failure) ?? {}
+    expect(new Set(rejected.map((one) => one.problem))).toEqual(
+      new Set(['the platform rejects a line of the trace (422)']),
+    )
+  })
+
   it.each([
     '',
     'ok',
