@@ -4893,6 +4893,68 @@ export interface UnmappedSpan {
 }
 
 /**
+ * A decision of a local engine whose step was not recorded within the deadline. Unknown keys are ignored; longer texts and lists are cut.
+ */
+export interface UnrecordedStep {
+  kind?: 'unrecorded'
+  /**
+   * The task; the platform need not know it
+   */
+  task_id: string
+  /**
+   * The decision: reported once
+   */
+  evaluation_id: string
+  /**
+   * RFC 3339 time of the decision
+   */
+  decided_at: string
+  outcome: 'allow' | 'warn' | 'ask' | 'block'
+  /**
+   * Why it was not allowed; up to 500 characters are kept
+   */
+  reason?: string
+  /**
+   * The step that was decided, without its payloads
+   */
+  intended: {
+    /**
+     * Up to 200 characters are kept
+     */
+    step_type: string
+    /**
+     * Up to 200 characters are kept
+     */
+    verb?: string
+    /**
+     * Up to 200 characters are kept
+     */
+    step_name?: string
+    [k: string]: unknown
+  }
+  /**
+   * Decisions that came with this one and have no item of their own, because they were too many
+   */
+  others?: number | string
+  /**
+   * The first 20 are kept
+   */
+  violations?: {
+    policy_id?: number | string
+    /**
+     * Name of the policy; up to 200 characters are kept
+     */
+    name?: string
+    /**
+     * Up to 200 characters are kept
+     */
+    code?: string
+    [k: string]: unknown
+  }[]
+  [k: string]: unknown
+}
+
+/**
  * Findings about manifests, and the results of their tests.
  */
 export interface ValidationReport {

@@ -1,6 +1,6 @@
 // Decisions that wait for their steps, on disk, so that a restart does not forget them. Nothing of it is on the path of an
 // evaluation; recording a step that has waited for long writes one short line.
-import { closeSync, existsSync, openSync, rmSync, truncateSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, renameSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '../files/durable-file.js'
 import { takeLock } from '../files/lock-file.js'
@@ -9,9 +9,9 @@ import { keyOf, type OpenDecision } from './open-decision.js'
 export interface DecisionFile {
   /** What earlier processes left, the one that has waited longest first. */
   readonly read: () => readonly OpenDecision[]
-  /** Adds those that are not in the file; `open` has all that are. */
-  readonly add: (open: ReadonlyMap<string, OpenDecision>) => void
-  readonly remove: (key: string) => void
+  readonly add: (decisions: ReadonlyMap<string, OpenDecision>) => void
+  /** At once, or with what is added next. */
+  readonly remove: (key: string, at_once: boolean) => void
   /** Writes these, and gives the folder free. */
   readonly close: (open: ReadonlyMap<string, OpenDecision>) => void
 }
@@ -56,48 +56,75 @@ function decisionFile(
   release: () => void,
   report: (line: string) => void,
 ): DecisionFile {
-  /** The evaluation of each action in the file. */
+  /** The line of each action in the file. */
   const saved = new Map<string, string>()
-  let lines = 0
-  let file: number | null = null
+  /** Lines that take others back, to be written. */
+  let removed: string[] = []
   const attempt = attempts(path, report)
-  const append = (added: readonly string[]) =>
-    attempt(() => {
+  const file = appendedFile(path)
+  const writeRemoved = () => {
+    if (removed.length > 0) attempt(saved.size === 0 ? file.empty : () => file.append(removed))
+    removed = []
+  }
+  const keep = (decisions: ReadonlyMap<string, OpenDecision>) => {
+    for (const [key, decision] of decisions) saved.set(key, lineOf(decision))
+  }
+  const rewrite = () => attempt(() => file.rewrite([...saved.values()]))
+  const sorted = left.toSorted((one, other) => one.at - other.at)
+  if (left.length > 0) {
+    keep(new Map(sorted.map((decision) => [keyOf(decision), decision])))
+    rewrite()
+  }
+  return {
+    read: () => sorted,
+    add: (decisions) => {
+      writeRemoved()
+      keep(decisions)
+      if (decisions.size > 0) attempt(() => file.append([...decisions.keys()].map((key) => saved.get(key) ?? '')))
+      if (file.lines() > 2 * saved.size + maxSpareLines) rewrite()
+    },
+    remove: (key, at_once) => {
+      if (!saved.delete(key)) return
+      removed.push(`-${key}\n`)
+      if (at_once) writeRemoved()
+    },
+    close: (open) => {
+      attempt(() => {
+        file.close()
+        replaceFile(path, [...open.values()].map(lineOf).join(''))
+      })
+      attempt(release)
+    },
+  }
+}
+
+/** What is written survives a crash of the process, and not one of the machine: flushing it would block the event loop. */
+function appendedFile(path: string) {
+  let file: number | null = null
+  let lines = 0
+  const close = () => {
+    if (file !== null) closeSync(file)
+    file = null
+  }
+  return {
+    lines: () => lines,
+    append: (added: readonly string[]) => {
       file ??= openSync(path, 'a', 0o600)
       writeAll(file, added.join(''))
       lines += added.length
-    })
-  const rewrite = (open: ReadonlyMap<string, OpenDecision>) =>
-    attempt(() => {
-      if (file !== null) closeSync(file)
-      file = null
-      replaceFile(path, [...open.values()].map(lineOf).join(''))
-      saved.clear()
-      for (const [key, { evaluation_id }] of open) saved.set(key, evaluation_id)
-      lines = open.size
-    })
-  const sorted = left.toSorted((one, other) => one.at - other.at)
-  if (left.length > 0) rewrite(new Map(sorted.map((decision) => [keyOf(decision), decision])))
-  return {
-    read: () => sorted,
-    add: (open) => {
-      const fresh = [...open].filter(([key, { evaluation_id }]) => saved.get(key) !== evaluation_id)
-      if (fresh.length > 0) append(fresh.map(([, decision]) => lineOf(decision)))
-      for (const [key, { evaluation_id }] of fresh) saved.set(key, evaluation_id)
-      if (lines > 2 * open.size + maxSpareLines) rewrite(open)
     },
-    remove: (key) => {
-      if (!saved.delete(key)) return
-      if (saved.size > 0) return append([`-${key}\n`])
-      attempt(() => {
-        truncateSync(path)
-        lines = 0
-      })
+    empty: () => {
+      truncateSync(path)
+      lines = 0
     },
-    close: (open) => {
-      rewrite(open)
-      attempt(release)
+    rewrite: (all: readonly string[]) => {
+      const draft = `${path}.new`
+      writeFileSync(draft, all.join(''), { mode: 0o600 })
+      renameSync(draft, path)
+      close()
+      lines = all.length
     },
+    close,
   }
 }
 

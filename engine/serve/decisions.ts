@@ -5,7 +5,7 @@ import type { UnrecordedLine } from '../trace/sink.js'
 import type { DecisionFile } from './decision-file.js'
 import type { LocalEvaluation } from './local-evaluation.js'
 import { decisionOn, keyOf, type OpenDecision } from './open-decision.js'
-import { unrecordedText } from './unrecorded-text.js'
+import { othersText, unrecordedText } from './unrecorded-text.js'
 
 export interface Decisions {
   /** Waits for the step of a decision. An earlier decision on the same action in the same task is replaced. */
@@ -34,6 +34,12 @@ export interface DecisionsParts {
 
 /** Decisions that wait at most; beyond them the one that has waited longest counts as unrecorded. */
 export const maxOpen = 10_000
+/**
+ * Lines between two checks for those, and lines for the operator: a caller that records nothing must not fill the trace.
+ * The last line says how many others there were.
+ */
+const maxCrowdedOut = 50
+const maxNotes = 20
 /** Most steps are recorded before this, and never reach the disk. ms */
 const youngMs = 500
 
@@ -51,17 +57,21 @@ const watchingNothing: Decisions = {
   close: () => undefined,
 }
 
-function watching({ timeout, clock, write, notify, file }: DecisionsParts & { readonly timeout: number }): Decisions {
+function watching({ timeout, clock, file, ...parts }: DecisionsParts & { readonly timeout: number }): Decisions {
   const table = openTable(file)
+  const crowd = createCrowd()
+  const { writeLine, noteOthers } = createWriter({ clock, ...parts })
   let unrecorded = 0
 
-  const writeUnrecorded = (key: string, decision: OpenDecision) => {
-    const now = clock()
-    const { at, ...members } = decision
-    write({ kind: 'unrecorded', recorded_at: isoTime(now), ...members, decided_at: isoTime(at) })
-    notify(unrecordedText(decision, now))
+  const expire = (key: string, decision: OpenDecision, has_line: boolean) => {
+    if (has_line) writeLine(decision, 0)
     unrecorded += 1
-    table.end(key)
+    table.end(key, false)
+  }
+  const endCrowd = () => {
+    const { last, others } = crowd.take()
+    if (last !== null) writeLine(last, others)
+    noteOthers(others)
   }
   return {
     add: (step, evaluation) => {
@@ -69,7 +79,7 @@ function watching({ timeout, clock, write, notify, file }: DecisionsParts & { re
       if (decision === null) return
       table.keep(decision)
       const [oldest] = table.open
-      if (table.open.size > maxOpen && oldest !== undefined) writeUnrecorded(...oldest)
+      if (table.open.size > maxOpen && oldest !== undefined) expire(...oldest, crowd.hasLine(oldest[1]))
     },
     settle: (task_id, evaluation_id, action_digest) => {
       const named = typeof evaluation_id === 'string' ? table.keys.get(evaluation_id) : undefined
@@ -85,12 +95,61 @@ function watching({ timeout, clock, write, notify, file }: DecisionsParts & { re
       const last = clock() - timeout
       for (const [key, decision] of table.open) {
         if (decision.at > last) break
-        writeUnrecorded(key, decision)
+        expire(key, decision, true)
       }
+      endCrowd()
     },
-    save: () => file?.add(takeWhile(table.open, ({ at }) => at <= clock() - youngMs)),
+    save: () => table.save(clock() - youngMs),
     counts: () => ({ open: table.open.size, unrecorded }),
-    close: () => file?.close(table.open),
+    close: () => {
+      endCrowd()
+      file?.close(table.open)
+    },
+  }
+}
+
+/** Writes lines to the trace, and up to `maxNotes` of them for the operator until the others are noted. */
+function createWriter({ clock, write, notify }: Pick<DecisionsParts, 'clock' | 'write' | 'notify'>) {
+  let notes = 0
+  return {
+    writeLine: (decision: OpenDecision, others: number) => {
+      const now = clock()
+      const { at, ...members } = decision
+      const decided_at = isoTime(at)
+      write({ kind: 'unrecorded', recorded_at: isoTime(now), ...members, decided_at, ...(others > 0 && { others }) })
+      if (notes < maxNotes) notify(unrecordedText(decision, now))
+      notes += 1
+    },
+    noteOthers: (others: number) => {
+      const count = others + Math.max(0, notes - maxNotes)
+      if (count > 0) notify(othersText(count))
+      notes = 0
+    },
+  }
+}
+
+/** Decisions that gave way to newer ones since the last check, when they were too many for a line each. */
+function createCrowd() {
+  /** What may have happened, and what was not to happen: neither hides the other. */
+  const lines = { allowed: 0, others: 0 }
+  let last: OpenDecision | null = null
+  let count = 0
+  return {
+    hasLine: (decision: OpenDecision) => {
+      const kind = decision.outcome === 'allow' ? 'allowed' : 'others'
+      lines[kind] += 1
+      if (lines[kind] <= maxCrowdedOut) return true
+      last = decision
+      count += 1
+      return false
+    },
+    take: () => {
+      const taken = { last, others: Math.max(0, count - 1) }
+      Object.assign(lines, { allowed: 0, others: 0 })
+      last = null
+      count = 0
+      return taken
+    },
   }
 }
 
@@ -99,10 +158,13 @@ function openTable(file: DecisionFile | null) {
   const open = new Map<string, OpenDecision>()
   /** By evaluation. */
   const keys = new Map<string, string>()
+  /** Those that are not on disk, in the same order. */
+  const unsaved = new Map<string, OpenDecision>()
   const forget = (key: string) => {
     const decision = open.get(key)
     if (decision === undefined) return
     open.delete(key)
+    unsaved.delete(key)
     keys.delete(decision.evaluation_id)
   }
   const keep = (decision: OpenDecision) => {
@@ -110,25 +172,31 @@ function openTable(file: DecisionFile | null) {
     forget(key)
     open.set(key, decision)
     keys.set(decision.evaluation_id, key)
+    if (file !== null) unsaved.set(key, decision)
   }
   for (const decision of file?.read() ?? []) keep(decision)
+  unsaved.clear()
   return {
     open: open as ReadonlyMap<string, OpenDecision>,
     keys: keys as ReadonlyMap<string, string>,
     keep,
-    /** INVARIANT (recorded before forgotten): the disk forgets a decision only after its step or its line was written. */
-    end: (key: string) => {
+    /**
+     * INVARIANT (recorded before forgotten): the disk forgets a decision only after its step or its line was written; at once,
+     * or with what is saved next.
+     */
+    end: (key: string, at_once = true) => {
       forget(key)
-      file?.remove(key)
+      file?.remove(key, at_once)
+    },
+    /** Writes those from before a time. */
+    save: (before: number) => {
+      const old = new Map<string, OpenDecision>()
+      for (const [key, decision] of unsaved) {
+        if (decision.at > before) break
+        old.set(key, decision)
+      }
+      for (const key of old.keys()) unsaved.delete(key)
+      file?.add(old)
     },
   }
-}
-
-function takeWhile(open: ReadonlyMap<string, OpenDecision>, is_old: (decision: OpenDecision) => boolean) {
-  const old = new Map<string, OpenDecision>()
-  for (const [key, decision] of open) {
-    if (!is_old(decision)) break
-    old.set(key, decision)
-  }
-  return old
 }

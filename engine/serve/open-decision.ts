@@ -4,7 +4,7 @@ import type { UnrecordedLine } from '../trace/sink.js'
 import type { LocalEvaluation } from './local-evaluation.js'
 
 /** As it is written when the step does not come. */
-export type OpenDecision = Omit<UnrecordedLine, 'kind' | 'recorded_at' | 'decided_at'> & {
+export type OpenDecision = Omit<UnrecordedLine, 'kind' | 'recorded_at' | 'decided_at' | 'others'> & {
   /** ms since 1970 */
   readonly at: number
 }

@@ -16,3 +16,8 @@ export function unrecordedText({ task_id, evaluation_id, intended, outcome, at }
     `evaluation ${evaluation_id}; ${how}, or give it up with /release`
   )
 }
+
+/** That there were more than have a line of their own. */
+export function othersText(count: number): string {
+  return `not recorded: ${count} other decisions; record each step with /record, or set SVC_RECORD_TIMEOUT_SECONDS=0 to watch none`
+}

@@ -3,7 +3,8 @@
 import { openCursor, readCursor } from './cursor.js'
 import { type HeldFolder, holdFolder, leftFolders } from './journal-folders.js'
 import { createReader } from './journal-reader.js'
-import { lineBuffer } from './line-buffer.js'
+import { type LineBuffer, lineBuffer } from './line-buffer.js'
+import { countLines } from './line-count.js'
 import { readOlderQueue, removeOlderQueue } from './older-queue.js'
 import type { TraceBytes } from './recall.js'
 import { endOfSegments, moveSegments, openSegments, type Segments } from './segments.js'
@@ -119,7 +120,8 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
   const reader = createReader(segments, opened.sent)
   let sent = opened.sent
   let end = segments.end()
-  let lines = segments.countLines(sent)
+  const lines = countLines(segments, sent)
+  const writing = nextWrite(buffer.tryDrain)
   const capacity = limits.max_bytes - limits.reserved_bytes
   const noteSent = once(opened.note, report)
 
@@ -128,85 +130,75 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     const size = Buffer.byteLength(text) + 1
     if (waiting() + size > max_bytes || !writer.add(text)) return false
     end += size
-    lines += 1
+    lines.change(1)
+    writing.start()
     return true
   }
   const moveTo = (offset: number, count: number) => {
     sent = offset
-    lines -= count
+    lines.change(-count)
     noteSent(sent)
-    segments.trim(sent, limits.kept_bytes)
+    // What is being counted is not deleted.
+    if (lines.isWhole()) segments.trim(sent, limits.kept_bytes)
   }
-  const folders = folder === null ? [] : [folder, ...opened.left.map((one) => one.folder)]
-  for (const line of opened.older) addUpTo(line, Number.POSITIVE_INFINITY)
-  writer.drain()
-  if (writer.isEmpty()) for (const path of folders) removeOlderQueue(path)
-  for (const { release } of opened.left) release()
+  const size = () => (lines.isWhole() || waiting() === 0 ? lines.count() : Math.max(1, lines.count()))
+  const first = async (count: number, max_bytes: number) => {
+    buffer.tryDrain()
+    const found = await reader.first(count, max_bytes)
+    // Another program has removed files: nothing is left of the lines that were counted.
+    if (found.length === 0 && size() > 0 && buffer.isEmpty() && reader.position() >= end) moveTo(end, lines.count())
+    return found
+  }
+  const flush = async () => {
+    buffer.drain()
+    await segments.sync()
+  }
+  const folders = takeOver(opened, buffer, (line) => addUpTo(line, Number.POSITIVE_INFINITY))
   return {
+    ...{ first, size, waiting, capacity, flush, folders },
     add: (text) => addUpTo(text, capacity),
     addReserved: (text) => addUpTo(text, limits.max_bytes),
-    first: async (count, max_bytes) => {
-      writer.drain()
-      const found = await reader.first(count, max_bytes)
-      // Another program has removed files: nothing is left of the lines that were counted.
-      if (found.length === 0 && lines > 0 && writer.isEmpty() && reader.position() >= end) moveTo(end, lines)
-      return found
-    },
     remove: (count) => {
       const offset = reader.remove(count)
       if (offset !== null) moveTo(offset, count)
     },
-    size: () => lines,
     position: () => end,
-    waiting,
-    room: () => Math.min(capacity - waiting(), writer.room()),
-    roomIn: () => (writer.room() < capacity - waiting() ? 'buffer' : 'spool'),
-    capacity,
+    room: () => Math.min(capacity - waiting(), buffer.room()),
+    roomIn: () => (buffer.room() < capacity - waiting() ? 'buffer' : 'spool'),
     bytes: { start: segments.start, end: segments.end, read: segments.stream },
-    settled: writer.settled,
-    flush: writer.flush,
-    drain: writer.drain,
-    durable: folder !== null,
-    folders,
-    close: () => closeAll(writer.flush, segments.close, opened.release),
+    ...{ settled: writing.settled, drain: buffer.tryDrain, durable: folder !== null },
+    close: async () => {
+      await lines.stop()
+      await flush().finally(() => segments.close().finally(opened.release))
+    },
   }
 }
 
-async function closeAll(flush: () => Promise<void>, close: () => Promise<void>, release: () => void): Promise<void> {
-  try {
-    await flush()
-  } finally {
-    await close()
-    release()
-  }
+/** Adds the lines of queues of an older form, and gives up the folders that others left; returns the folders. */
+function takeOver({ folder, left, older }: Opened, buffer: LineBuffer, add: (line: string) => void): readonly string[] {
+  const folders = folder === null ? [] : [folder, ...left.map((one) => one.folder)]
+  for (const line of older) add(line)
+  buffer.tryDrain()
+  if (buffer.isEmpty()) for (const path of folders) removeOlderQueue(path)
+  for (const { release } of left) release()
+  return folders
 }
 
-/** Writes lines together, once the requests that wait at the moment have added theirs. */
-function createWriter(segments: Segments, folder: string | null, report: (line: string) => void) {
-  const buffer = lineBuffer({ path: folder ?? 'memory', write: segments.append, report })
-  /** Resolves after the next write; null while the buffer is empty. */
+/** Writes once for all lines of one turn of the event loop. */
+function nextWrite(write: () => void) {
+  /** Resolves after the next write; null while there is nothing to write. */
   let writing: Promise<void> | null = null
   return {
-    /** False when the buffer is full. */
-    add: (text: string) => {
-      if (!buffer.add(`${text}\n`)) return false
+    start: () => {
       writing ??= new Promise((resolve) => {
         setImmediate(() => {
           writing = null
-          buffer.tryDrain()
+          write()
           resolve()
         })
       })
-      return true
     },
-    drain: buffer.tryDrain,
-    isEmpty: buffer.isEmpty,
-    room: buffer.room,
     settled: () => writing ?? Promise.resolve(),
-    flush: async () => {
-      buffer.drain()
-      await segments.sync()
-    },
   }
 }
 

@@ -18,7 +18,7 @@ import {
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { maxOffset } from './cursor.js'
+import type { ByteRange } from './read-lines.js'
 import type { TraceBytes } from './recall.js'
 
 export interface Segments {
@@ -133,18 +133,22 @@ export function openSegments(folder: string, max_bytes: number, end: number): Se
         kept -= segment.size
       }
     },
-    sync: () => syncing.sync(appender.active()?.file ?? null),
-    close: async () => {
-      appender.retire()
-      await syncing.sync(null)
+    sync: () => syncing.sync(active?.file ?? null),
+    close: () => {
+      retire()
+      return syncing.sync(null)
     },
-    stream: async function* ({ start, end: to }) {
-      for (const segment of [...list]) {
-        const from = Math.max(start, segment.start) - segment.start
-        const before = Math.min(to, endOf(segment)) - segment.start
-        if (from < before) yield* createReadStream(segment.path, { start: from, end: before - 1 })
-      }
-    },
+    stream: (range) => streamOf([...list], range),
+  }
+}
+
+const endOf = ({ start, size }: Segment) => start + size
+
+async function* streamOf(list: readonly Segment[], { start, end }: ByteRange): AsyncGenerator<Buffer> {
+  for (const segment of list) {
+    const from = Math.max(start, segment.start) - segment.start
+    const before = Math.min(end, segment.start + segment.size) - segment.start
+    if (from < before) yield* createReadStream(segment.path, { start: from, end: before - 1 })
   }
 }
 

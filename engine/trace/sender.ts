@@ -74,6 +74,8 @@ const firstRetryMs = 500
 const maxRetryMs = 60_000
 /** While nothing answers: what waits is sent soon after the receiver is back. */
 const maxAwayMs = 15_000
+/** From a delivery to the next one, while less than a full one waits: a request for every few lines would cost more than they do. */
+const gatherMs = 50
 /** How long the last lines may delay the end of the program. */
 const stopTimeoutMs = 2_000
 
@@ -81,7 +83,8 @@ export function startSender(parts: SenderParts): Sender {
   const { spool, report, noun } = parts
   const stopping = new AbortController()
   const closing = new AbortController()
-  const state: SenderState = { sent: 0, rejected: 0, last_problem: null, last_sent_at: null, oldest: null, failures: 0 }
+  const status: SenderStatus = { sent: 0, rejected: 0, last_problem: null, last_sent_at: null, oldest: null }
+  const state: SenderState = { ...status, failures: 0, gather_until: 0 }
   let sending: Promise<void> | null = null
   const start = () => {
     sending ??= sendAll(parts, state, stopping.signal, closing.signal).finally(() => {
@@ -111,7 +114,11 @@ export function startSender(parts: SenderParts): Sender {
   }
 }
 
-type SenderState = { -readonly [K in keyof SenderStatus]: SenderStatus[K] } & { failures: number }
+type SenderState = { -readonly [K in keyof SenderStatus]: SenderStatus[K] } & {
+  failures: number
+  /** On the clock of `performance`. */
+  gather_until: number
+}
 
 /** Sends until the spool is empty; after a failure it waits, and ends once `closing` is aborted. Reports each problem once. */
 async function sendAll(
@@ -142,9 +149,15 @@ async function sendAll(
   }
   let count = parts.max_lines
   while (spool.size() > 0 && !stopping.aborted) {
+    const gathering = state.gather_until - performance.now()
+    if (gathering > 0 && spool.size() < count) await pause(gathering, closing)
+    const waiting = spool.size()
     const lines = await readFirst(parts, count)
     state.oldest = typeof lines === 'string' ? state.oldest : (lines[0] ?? null)
     const delivery = typeof lines === 'string' ? unread(lines) : await deliver(lines, stopping)
+    // Long lines fill a delivery before they are many.
+    const is_full = lines.length < Math.min(count, waiting)
+    state.gather_until = is_full ? 0 : performance.now() + gatherMs
     if (delivery.kind === 'rejected' && lines.length > 1) {
       // One of them is rejected: smaller parts find it.
       count = Math.ceil(lines.length / 2)

@@ -49,20 +49,42 @@ export type TraceLine =
       /** A violated policy, or a blocked step that was executed. */
       readonly reason: 'violated' | 'executed_although_blocked'
     }
-  /** Steps that were recorded, and are in no trace because the spool was full. */
-  | {
-      readonly kind: 'gap'
-      readonly recorded_at: string
-      /** Null for steps of several tasks. */
-      readonly task_id: string | null
-      readonly gap_id: string
-      readonly steps: number
-      readonly first_step: number | null
-      readonly last_step: number | null
-      readonly from: string
-      readonly to: string
-      readonly reason: 'spool_full'
-    }
+  | UnrecordedLine
+  | GapLine
+
+/**
+ * A decision whose step was not recorded in time; one line for each, unless too many come at once. `others`: how many came
+ * with it that have no line.
+ */
+export interface UnrecordedLine {
+  readonly kind: 'unrecorded'
+  readonly recorded_at: string
+  readonly task_id: string
+  readonly agent_id: string | null
+  readonly evaluation_id: string
+  readonly decided_at: string
+  readonly outcome: Evaluation['outcome']
+  readonly reason: string | null
+  readonly action_digest: string
+  readonly intended: Pick<Behavior, 'step_type' | 'verb' | 'step_name'>
+  readonly violations: readonly { readonly policy_id: number; readonly name: string; readonly code: string | null }[]
+  readonly others?: number
+}
+
+/** Steps that were dropped because what waits for the platform had no more room. */
+export interface GapLine {
+  readonly kind: 'gap'
+  readonly recorded_at: string
+  readonly gap_id: string
+  /** Null for steps of several tasks. */
+  readonly task_id: string | null
+  readonly steps: number
+  readonly first_step: number | null
+  readonly last_step: number | null
+  readonly from: string
+  readonly to: string
+  readonly reason: 'spool_full'
+}
 
 /** What a sink with a queue knows of its delivery. */
 export interface DeliveryStatus {

@@ -21,7 +21,7 @@ const maxViolations = 20
 
 /** Throws INVALID. */
 export function unrecordedIn(value: unknown): TraceReport {
-  const { task_id, evaluation_id, outcome, reason, decided_at, intended, violations } = validated(
+  const { task_id, evaluation_id, outcome, reason, decided_at, intended, violations, others } = validated(
     'unrecorded-step',
     value,
   )
@@ -37,6 +37,7 @@ export function unrecordedIn(value: unknown): TraceReport {
     reason: cut(reason, maxReason),
     decided_at: withZone(decided_at),
     violations: violationsOf(violations),
+    ...(others !== undefined && { others: Number(others) }),
   }
   // An agent that repeats a step in one task would flood the receiver.
   const cause = JSON.stringify([task_id, outcome, ...Object.values(step)])

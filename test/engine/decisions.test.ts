@@ -130,6 +130,26 @@ describe('a decision', () => {
       { open: maxOpen, unrecorded: 1 },
     ])
   })
+
+  it('is counted in a line of others when a caller records nothing at all', async () => {
+    const { evaluate, pass, unrecorded, notes, decisions } = started()
+    for (let task = 0; task < maxOpen + 200; task++) await evaluate(`t${task}`, read)
+    expect(unrecorded()).toHaveLength(50)
+    pass(1)
+    expect(unrecorded().slice(50)).toMatchObject([{ task_id: 't199', others: 149 }])
+    expect(decisions.counts()).toEqual({ open: maxOpen, unrecorded: 200 })
+    const noted = notes.filter((line) => line.startsWith('not recorded:'))
+    expect([noted.length, noted.at(-1)]).toEqual([21, expect.stringMatching(/^not recorded: 180 other decisions;/)])
+    pass(1)
+    expect([unrecorded().length, noted.length]).toEqual([51, 21])
+  })
+
+  it('that blocks has its line beside many that allow', async () => {
+    const { evaluate, unrecorded } = started()
+    const first = maxOpen + 100
+    for (let task = 0; task < first; task++) await evaluate(`t${task}`, task === 80 ? exec : read)
+    expect(unrecorded().slice(50)).toMatchObject([{ task_id: 't80', outcome: 'ask' }])
+  })
 })
 
 describe('the decisions on disk', () => {

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { type Journal, openJournal } from '../../engine/trace/journal.js'
+import { soon } from '../support/soon.js'
 
 const parent = mkdtempSync(join(tmpdir(), 'svc-journal-'))
 afterAll(() => rmSync(parent, { recursive: true, force: true }))
@@ -95,6 +96,31 @@ describe('a journal', () => {
     expect([again.size(), again.position()]).toEqual([7, 80])
     await addAll(again, ['{"n":11}'])
     expect(await all(again)).toEqual([...linesOf(3, 10), '{"n":11}'])
+  })
+
+  it('counts many lines of an earlier process beside what it sends, and deletes no file before', async () => {
+    const name = `j${names++}`
+    const large = { max_bytes: 10_000_000, kept_bytes: 0, file_bytes: 400_000 }
+    const lines = Array.from({ length: 40_000 }, (_, index) => `{"n":${index},"text":"${'x'.repeat(40)}"}`)
+    const first = opened(name, large)
+    for (const line of lines) first.add(line)
+    await first.settled()
+    kill(name)
+    const again = opened(name, large)
+    again.add('{"n":"new"}')
+    await removeFirst(again, 10_000)
+    expect(again.size()).toBeGreaterThan(0)
+    await expect.poll(() => again.size(), soon).toBe(30_001)
+    expect(await all(again)).toEqual([...lines.slice(10_000), '{"n":"new"}'])
+    await removeFirst(again, 30_001)
+    expect([again.size(), again.waiting(), again.files()]).toEqual([0, 0, []])
+    kill(name)
+    const third = opened(name, large)
+    for (const line of lines) third.add(line)
+    await third.close()
+    // Closing does not wait for the count.
+    await opened(name, large).close()
+    expect(opened(name, large).waiting()).toBe(third.waiting())
   })
 
   it('returns at most as many lines and bytes as are asked for, and at least one line', async () => {
