@@ -16,8 +16,8 @@ export interface Decisions {
   readonly release: (evaluation_id: string) => boolean
   /** Writes the decisions whose time is over. */
   readonly check: () => void
-  /** Keeps the decisions that have waited for a while on disk. */
-  readonly save: () => void
+  /** Keeps decisions that have waited for a while on disk; true when there are more of them. */
+  readonly save: () => boolean
   readonly counts: () => { readonly open: number; readonly unrecorded: number }
   readonly close: () => void
 }
@@ -40,6 +40,8 @@ export const maxOpen = 10_000
  */
 const maxCrowdedOut = 50
 const maxNotes = 20
+/** Written at once, which takes about a millisecond. */
+const maxSaved = 250
 /** Most steps are recorded before this, and never reach the disk. ms */
 const youngMs = 500
 
@@ -52,7 +54,7 @@ const watchingNothing: Decisions = {
   settle: () => undefined,
   release: () => false,
   check: () => undefined,
-  save: () => undefined,
+  save: () => false,
   counts: () => ({ open: 0, unrecorded: 0 }),
   close: () => undefined,
 }
@@ -103,7 +105,7 @@ function watching({ timeout, clock, file, ...parts }: DecisionsParts & { readonl
     counts: () => ({ open: table.open.size, unrecorded }),
     close: () => {
       endCrowd()
-      file?.close(table.open)
+      table.close()
     },
   }
 }
@@ -192,11 +194,16 @@ function openTable(file: DecisionFile | null) {
     save: (before: number) => {
       const old = new Map<string, OpenDecision>()
       for (const [key, decision] of unsaved) {
-        if (decision.at > before) break
+        if (decision.at > before || old.size === maxSaved) break
         old.set(key, decision)
       }
       for (const key of old.keys()) unsaved.delete(key)
       file?.add(old)
+      return old.size === maxSaved
+    },
+    close: () => {
+      unsaved.clear()
+      file?.close(open)
     },
   }
 }

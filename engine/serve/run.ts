@@ -47,7 +47,7 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     setImmediate(warmUp)
     const watch = setInterval(() => {
       decisions.check()
-      decisions.save()
+      saveAll(decisions)
     }, watchMs)
     await untilSignal()
     clearInterval(watch)
@@ -113,6 +113,11 @@ function watchDecisions(
     notify: (line) => void err.write(`${line}\n`),
     file: folder === null || record_seconds === 0 ? null : openDecisionFile(folder, report),
   })
+}
+
+/** In parts: requests are answered in between. */
+function saveAll(decisions: Decisions): void {
+  if (decisions.save()) setImmediate(saveAll, decisions)
 }
 
 const yes = ['1', 'true']
