@@ -94,6 +94,12 @@ describe('a decision without a recorded step', () => {
     ])
   })
 
+  it.each([149, '149'])('says how many others came with it: %j', async (others) => {
+    const task_id = fresh('t')
+    expect((await post({ unrecorded: unrecorded(task_id, { others }) })).unrecorded).toEqual([made])
+    expect(await eventsOf(task_id, 'step.unrecorded')).toMatchObject([{ data: { others: 149 } }])
+  })
+
   it('is one event when it is sent many times at once', async () => {
     const lines = Array.from({ length: 5 }, () => unrecorded(fresh('t')))
     const answers = await Promise.all(Array.from({ length: 6 }, () => post({ unrecorded: lines })))
