@@ -38,8 +38,8 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_LOG_KEY_DIR: 'the folder for the key that signs checkpoints',
   SVC_LOG_LEVEL: 'how much the platform logs, from `trace` to `silent`',
   SVC_LOG_LOCATION:
-    'where `svc serve` writes traces: `auto` (default), `api` (the platform), `file:PATH`, `stdout` or `none`',
-  SVC_LOG_PAYLOADS: '`metadata_only` leaves inputs and outputs out of traces',
+    'where `svc serve` writes traces: `auto` (default), `api` (the platform), `file:PATH`, `stdout`, `otlp:URL` or `none`',
+  SVC_LOG_PAYLOADS: '`metadata_only` leaves inputs, outputs and all other content out of traces; default `all`',
   SVC_MAIL_FROM: 'the sender of mails',
   SVC_OPERATOR_TOKEN: 'the operator token, instead of a generated one',
   SVC_OWNER_EMAIL: 'the owner of the first workspace',

@@ -34,7 +34,11 @@ export function serveCommand(svc: string): Command {
     )
     .option(
       '--log-location <location>',
-      'where to write traces: api (the platform), file:PATH, stdout or none (or SVC_LOG_LOCATION; default: auto, which is api for policies of a platform, else a file under SVC_DATA_DIR)',
+      'where to write traces: api (the platform), file:PATH, stdout, otlp:URL or none (or SVC_LOG_LOCATION; default: auto, which is api for policies of a platform, else a file under SVC_DATA_DIR)',
+    )
+    .option(
+      '--log-format <format>',
+      'behavior, or entry: bodies of POST /api/v1/logs (or SVC_LOG_FORMAT; default: behavior)',
     )
     .option(
       '--incident-location <location>',

@@ -3,14 +3,20 @@ import type { EngineHealth, Evaluation } from '@svc/schemas'
 import type { LoadedPolicies } from '../source/source.js'
 import type { Decisions } from './decisions.js'
 
-export type DecisionCounts = ReturnType<Decisions['counts']>
+type DecisionCounts = ReturnType<Decisions['counts']>
+
+/** What other parts count. */
+export interface Counted {
+  readonly decisions: DecisionCounts
+  readonly trace: EngineHealth['trace']
+}
 
 export interface Meter {
   readonly evaluated: (outcome: Evaluation['outcome']) => void
   readonly recorded: (incidents: number, steps?: number) => void
   /** Seconds from the last byte of a request to /evaluate to the first byte of its answer. */
   readonly took: (seconds: number) => void
-  readonly text: (policies: LoadedPolicies, tasks: number, trace: EngineHealth['trace']) => string
+  readonly text: (policies: LoadedPolicies, tasks: number, others: Counted) => string
 }
 
 /** Upper bounds in seconds, from well below the target of 300 µs to the times of a stalled machine. */
@@ -35,7 +41,7 @@ export function createMeter(): Meter {
       seconds.count += 1
       for (const [index, bound] of bounds.entries()) if (time <= bound) buckets[index] = (buckets[index] ?? 0) + 1
     },
-    text: ({ load_state, set, offered }, tasks, trace) => {
+    text: ({ load_state, set, offered }, tasks, { decisions, trace }) => {
       const outcomes = Object.entries(evaluations)
       const name = 'svc_evaluate_seconds'
       return `${[
@@ -73,6 +79,14 @@ export function createMeter(): Meter {
 
 function metric(name: string, type: string, help: string, rows: readonly string[]): string {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...rows].join('\n')
+}
+
+function decisionMetrics({ open, unrecorded }: DecisionCounts): string[] {
+  const [waiting, missed] = ['svc_decisions_open', 'svc_decisions_unrecorded_total']
+  return [
+    metric(waiting, 'gauge', 'Decisions whose steps are not recorded yet.', [`${waiting} ${open}`]),
+    metric(missed, 'counter', 'Decisions whose steps were not recorded in time.', [`${missed} ${unrecorded}`]),
+  ]
 }
 
 /** None for a trace without a queue. */

@@ -7,9 +7,9 @@ import { printable } from '@svc/proof'
 import { unknownVariables } from '../environment.js'
 import { changeLines } from '../source/changes.js'
 import type { LoadedPolicies } from '../source/source.js'
-import { type LogSettings, logLocation, logProblem, openMemoryStore, openSink } from '../trace/choose.js'
+import { logProblem, openMemoryStore, openSink } from '../trace/choose.js'
 import { incidentProblem, withIncidents } from '../trace/incidents.js'
-import { traceProblem } from '../trace/settings.js'
+import { type LogSettings, lastingFolder, logLocation } from '../trace/settings.js'
 import type { Sink } from '../trace/sink.js'
 import { createAccess } from './access.js'
 import { openDecisionFile } from './decision-file.js'
@@ -41,7 +41,8 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     const sink = withIncidents(openSink(log, out, report), options, env, out, report)
     const memory = createMemory(openMemoryStore(log, report), report)
     const trace = () => traceHealth(logLocation(log), sink)
-    const { server, warmUp } = assemble({ source, sink, memory, trace }, settings, instance_id, err)
+    const decisions = watchDecisions(log, settings, sink, err)
+    const { server, warmUp } = assemble({ source, sink, memory, trace, decisions }, settings, instance_id, err)
     await listen(server, options.port, options.host)
     announce(server, source.current(), sink.on_stdout ? err : out, err)
     setImmediate(warmUp)
@@ -60,17 +61,9 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
   }
 }
 
-function logSettings(
-  { logLocation: given, agentKey, baseline, policyFile }: ServeOptions,
-  env: Environment,
-): LogSettings {
-  const from_platform = baseline !== true && policyFile.length === 0
-  return {
-    ...(given !== undefined && { logLocation: given }),
-    ...(agentKey !== undefined && { agentKey }),
-    from_platform,
-    env,
-  }
+function logSettings(options: ServeOptions, env: Environment): LogSettings {
+  const { logLocation, logFormat, agentKey, baseline, policyFile } = options
+  return { logLocation, logFormat, agentKey, from_platform: baseline !== true && policyFile.length === 0, env }
 }
 
 interface Settings {
@@ -97,14 +90,8 @@ function settingsOf({ host, token, failClosed }: ServeOptions, env: Environment)
 /** How often decisions are looked at, ms: a crash forgets at most what the last second decided. */
 const watchMs = 500
 
-function watchDecisions(
-  options: ServeOptions,
-  { record_seconds }: Settings,
-  env: Environment,
-  sink: Sink,
-  err: Writable,
-): Decisions {
-  const folder = dataFolder(options, env)
+function watchDecisions(log: LogSettings, { record_seconds }: Settings, sink: Sink, err: Writable): Decisions {
+  const folder = lastingFolder(log)
   const report = (line: string) => void err.write(`svc serve: ${printable(line)}\n`)
   return createDecisions({
     timeout: record_seconds === 0 ? null : record_seconds * 1000,
@@ -158,7 +145,7 @@ function problemOf(
 }
 
 function assemble(
-  opened: Pick<EngineParts, 'source' | 'sink' | 'memory'> & Pick<ServerParts, 'trace'>,
+  opened: Pick<EngineParts, 'source' | 'sink' | 'memory' | 'decisions'> & Pick<ServerParts, 'trace'>,
   settings: Settings,
   instance_id: string,
   err: Writable,

@@ -18,6 +18,7 @@ export interface ServerParts {
   readonly source: PolicySource
   readonly access: Access
   readonly memory: Memory
+  readonly decisions: Decisions
   readonly trace: () => EngineHealth['trace']
   readonly meter: Meter
   readonly fail_closed: boolean
@@ -77,11 +78,14 @@ function routesOf(parts: ServerParts, bodies: BodyReader, isListening: () => boo
     const known = { memory: parts.memory.counts(), trace: parts.trace() }
     return json(healthOf(source.current(), known, parts.instance_id, clock()))
   }
-  const metrics = () => meter.text(source.current(), engine.tasks(), parts.trace())
+  const metrics = () => {
+    const counted = { decisions: decisions.counts(), trace: parts.trace() }
+    return { status: 200, type: metricsType, text: meter.text(source.current(), engine.tasks(), counted) }
+  }
   return {
     '/health': ['GET', health],
     '/readyz': ['GET', () => readiness(parts, isListening())],
-    '/metrics': ['GET', () => ({ status: 200, type: metricsType, text: metrics() })],
+    '/metrics': ['GET', metrics],
     '/evaluate': ['POST', evaluation(parts, bodies, write)],
     '/record': ['POST', post('record-request', engine.record)],
     '/release': ['POST', post('release-request', engine.release)],

@@ -8,8 +8,9 @@ import { type Journal, openJournal } from './journal.js'
 import { postTraces, type TracePlatform } from './post-traces.js'
 import { createRecall, type Recall } from './recall.js'
 import { keepRejected } from './rejected-lines.js'
-import { type Sender, startSender } from './sender.js'
-import type { DeliveryStatus, Sink, TraceLine } from './sink.js'
+import { startSender } from './sender.js'
+import type { Sink, TraceLine } from './sink.js'
+import { statusOf } from './status.js'
 
 const mebibyte = 1024 * 1024
 /** Delivered lines that are kept for tasks which are read back. */
@@ -134,22 +135,4 @@ function fullMessage(journal: Journal): string {
     return 'the disk does not take the trace: new steps are evaluated, and dropped from the trace until it does'
   const size = `${Math.ceil(journal.waiting() / mebibyte)} MiB wait to be sent`
   return `the spool of the trace is full (${size}): new steps are evaluated, and dropped from the trace; see \`trace\` of /health for the problem, or raise SVC_SPOOL_MIB`
-}
-
-function statusOf(journal: Journal, sender: Sender, dropped: number): DeliveryStatus {
-  const { sent, rejected, last_problem, last_sent_at, oldest } = sender.status()
-  return {
-    waiting_lines: journal.size(),
-    waiting_bytes: journal.waiting(),
-    oldest_at: journal.size() === 0 ? null : recordedAt(oldest),
-    dropped,
-    rejected,
-    sent,
-    last_problem,
-    last_sent_at: last_sent_at === null ? null : isoTime(last_sent_at),
-  }
-}
-
-function recordedAt(line: string | null): string | null {
-  return /^\{"kind":"[a-z]+","recorded_at":"([^"]*)"/.exec(line ?? '')?.[1] ?? null
 }

@@ -5,12 +5,11 @@ import type { Writable } from 'node:stream'
 import { requestJson } from '@svc/proof'
 import { endpointOf } from '../source/fetch.js'
 import { openLines } from './file.js'
-import { openJournal } from './journal.js'
+import { withoutPayloads } from './metadata.js'
 import type { Receiver } from './post.js'
 import { postLines } from './post-lines.js'
-import { type Sender, startSender } from './sender.js'
-import { type Sink, type TraceLine, withoutPayloads } from './sink.js'
-import type { Spool } from './spool.js'
+import type { Sink, TraceLine } from './sink.js'
+import { spooled, spoolLimits } from './spooled.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type IncidentLine = Extract<TraceLine, { kind: 'incident' }>
@@ -107,27 +106,6 @@ function stepWith(incident: IncidentLine, last: StepLine | null): object {
   return { ...ids, step_type: 'step.unknown', step_name: 'agent_registration', meta }
 }
 
-const mebibyte = 1024 * 1024
-/** The incidents of some hours of an outage; what has arrived is not kept. */
-export const spoolLimits = { max_bytes: 16 * mebibyte, reserved_bytes: 0, kept_bytes: 0, file_bytes: mebibyte }
-/** A request of the platform takes a hundred incidents; other receivers take less than its 8 MiB. */
-const batch = { max_lines: 100, max_bytes: mebibyte / 2 }
-
-/** Adds lines to the spool, or drops them while it is full, which is reported once. */
-export function orDropped(spool: Spool, sender: Sender, report: (line: string) => void): (line: string) => void {
-  let dropped = 0
-  return (line) => {
-    if (spool.add(line)) {
-      if (dropped > 0) report(`${dropped} incidents were dropped while too many waited to be sent`)
-      dropped = 0
-      sender.wake()
-      return
-    }
-    if (dropped === 0) report(`incidents are dropped: ${spool.size()} wait to be sent, the maximum`)
-    dropped += 1
-  }
-}
-
 interface Output {
   readonly write: (line: string) => void
   /** As of a sink. */
@@ -149,17 +127,13 @@ function openOutput(location: string, env: Environment, out: Writable, report: (
     : { href: location, api_key: null }
   const folder = env.SVC_CACHE_DIR || join(env.SVC_DATA_DIR || 'data', 'cache')
   const name = `incidents-${createHash('sha256').update(receiver.href).digest('hex').slice(0, 32)}`
-  const spool = openJournal(folder, name, spoolLimits, report)
-  const sender = startSender({
-    spool,
-    deliver: (lines, signal) => postLines(receiver, lines, signal),
-    reject: null,
-    onRoom: () => undefined,
+  const { write, spool, sender } = spooled({
+    folder,
+    name,
     noun: 'incidents',
-    ...batch,
-    clock: Date.now,
-    random: Math.random,
+    max_bytes: spoolLimits.max_bytes,
+    deliver: (lines, signal) => postLines(receiver, lines, signal),
     report,
   })
-  return { write: orDropped(spool, sender, report), settled: spool.settled, flush: spool.flush, close: sender.close }
+  return { write, settled: spool.settled, flush: spool.flush, close: sender.close }
 }

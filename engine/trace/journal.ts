@@ -3,7 +3,7 @@
 import { openCursor, readCursor } from './cursor.js'
 import { type HeldFolder, holdFolder, leftFolders } from './journal-folders.js'
 import { createReader } from './journal-reader.js'
-import { type LineBuffer, lineBuffer } from './line-buffer.js'
+import { lineBuffer } from './line-buffer.js'
 import { countLines } from './line-count.js'
 import { readOlderQueue, removeOlderQueue } from './older-queue.js'
 import type { TraceBytes } from './recall.js'
@@ -121,7 +121,6 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
   let sent = opened.sent
   let end = segments.end()
   const lines = countLines(segments, sent)
-  const writing = nextWrite(buffer.tryDrain)
   const capacity = limits.max_bytes - limits.reserved_bytes
   const noteSent = once(opened.note, report)
 
@@ -131,7 +130,6 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     if (waiting() + size > max_bytes || !writer.add(text)) return false
     end += size
     lines.change(1)
-    writing.start()
     return true
   }
   const moveTo = (offset: number, count: number) => {
@@ -143,62 +141,81 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
   }
   const size = () => (lines.isWhole() || waiting() === 0 ? lines.count() : Math.max(1, lines.count()))
   const first = async (count: number, max_bytes: number) => {
-    buffer.tryDrain()
+    writer.drain()
     const found = await reader.first(count, max_bytes)
     // Another program has removed files: nothing is left of the lines that were counted.
-    if (found.length === 0 && size() > 0 && buffer.isEmpty() && reader.position() >= end) moveTo(end, lines.count())
+    if (found.length === 0 && size() > 0 && writer.isEmpty() && reader.position() >= end) moveTo(end, lines.count())
     return found
   }
-  const flush = async () => {
-    buffer.drain()
-    await segments.sync()
+  const remove = (count: number) => {
+    const offset = reader.remove(count)
+    if (offset !== null) moveTo(offset, count)
   }
-  const folders = takeOver(opened, buffer, (line) => addUpTo(line, Number.POSITIVE_INFINITY))
+  const { flush, settled, drain } = writer
   return {
-    ...{ first, size, waiting, capacity, flush, folders },
     add: (text) => addUpTo(text, capacity),
     addReserved: (text) => addUpTo(text, limits.max_bytes),
-    remove: (count) => {
-      const offset = reader.remove(count)
-      if (offset !== null) moveTo(offset, count)
-    },
+    ...{ first, remove, size, waiting, capacity, flush, settled, drain },
     position: () => end,
-    room: () => Math.min(capacity - waiting(), buffer.room()),
-    roomIn: () => (buffer.room() < capacity - waiting() ? 'buffer' : 'spool'),
+    room: () => Math.min(capacity - waiting(), writer.room()),
+    roomIn: () => (writer.room() < capacity - waiting() ? 'buffer' : 'spool'),
     bytes: { start: segments.start, end: segments.end, read: segments.stream },
-    ...{ settled: writing.settled, drain: buffer.tryDrain, durable: folder !== null },
+    durable: folder !== null,
+    folders: takeOver(opened, writer, (line) => addUpTo(line, Number.POSITIVE_INFINITY)),
     close: async () => {
       await lines.stop()
-      await flush().finally(() => segments.close().finally(opened.release))
+      await closeAll(flush, segments.close, opened.release)
     },
   }
 }
 
+async function closeAll(flush: () => Promise<void>, close: () => Promise<void>, release: () => void): Promise<void> {
+  try {
+    await flush()
+  } finally {
+    await close()
+    release()
+  }
+}
+
+type Writer = ReturnType<typeof createWriter>
+
 /** Adds the lines of queues of an older form, and gives up the folders that others left; returns the folders. */
-function takeOver({ folder, left, older }: Opened, buffer: LineBuffer, add: (line: string) => void): readonly string[] {
+function takeOver({ folder, left, older }: Opened, writer: Writer, add: (line: string) => void): readonly string[] {
   const folders = folder === null ? [] : [folder, ...left.map((one) => one.folder)]
   for (const line of older) add(line)
-  buffer.tryDrain()
-  if (buffer.isEmpty()) for (const path of folders) removeOlderQueue(path)
+  writer.drain()
+  if (writer.isEmpty()) for (const path of folders) removeOlderQueue(path)
   for (const { release } of left) release()
   return folders
 }
 
-/** Writes once for all lines of one turn of the event loop. */
-function nextWrite(write: () => void) {
-  /** Resolves after the next write; null while there is nothing to write. */
+/** Writes lines together, once the requests that wait at the moment have added theirs. */
+function createWriter(segments: Segments, folder: string | null, report: (line: string) => void) {
+  const buffer = lineBuffer({ path: folder ?? 'memory', write: segments.append, report })
+  /** Resolves after the next write; null while the buffer is empty. */
   let writing: Promise<void> | null = null
   return {
-    start: () => {
+    /** False when the buffer is full. */
+    add: (text: string) => {
+      if (!buffer.add(`${text}\n`)) return false
       writing ??= new Promise((resolve) => {
         setImmediate(() => {
           writing = null
-          write()
+          buffer.tryDrain()
           resolve()
         })
       })
+      return true
     },
+    drain: buffer.tryDrain,
+    isEmpty: buffer.isEmpty,
+    room: buffer.room,
     settled: () => writing ?? Promise.resolve(),
+    flush: async () => {
+      buffer.drain()
+      await segments.sync()
+    },
   }
 }
 

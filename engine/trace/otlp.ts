@@ -3,35 +3,39 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { versionOf } from '@svc/schemas'
 import { endpointAt, type OtlpEndpoint } from './otlp-endpoint.js'
-import { type Delivery, startSender } from './sender.js'
-import type { Environment } from './settings.js'
+import { failureOf, objectIn, post } from './post.js'
+import type { Delivery, Rejection } from './sender.js'
+import { dataFolder, type Environment } from './settings.js'
 import type { Sink } from './sink.js'
 import { spanOf } from './spans.js'
-import { openSpool } from './spool.js'
+import { spooled } from './spooled.js'
+import { statusOf } from './status.js'
+
+/** The spans of some hours of an outage. */
+const maxBytes = 64 * 1024 * 1024
 
 /** The sink of a location `otlp:URL` without a problem. `service` is `service.name` of the spans. */
 export function otlpSink(location: string, env: Environment, service: string, report: (line: string) => void): Sink {
   const endpoint = endpointAt(location, env)
-  const folder = env.SVC_CACHE_DIR || join(env.SVC_DATA_DIR || 'data', 'cache')
-  const name = `otlp-${createHash('sha256').update(endpoint.href).digest('hex').slice(0, 32)}`
-  const sender = startSender({
-    spool: openSpool(folder, name, report),
-    deliver: (spans, signal) => postSpans(endpoint, service, spans, signal),
+  const { write, spool, sender, dropped } = spooled({
+    folder: join(dataFolder(env), 'spool'),
+    name: `otlp-${createHash('sha256').update(endpoint.href).digest('hex').slice(0, 32)}`,
     noun: 'spans',
-    random: Math.random,
+    max_bytes: maxBytes,
+    deliver: (spans, signal) => postSpans(endpoint, service, spans, signal),
     report,
   })
   return {
     on_stdout: false,
     write: (line) => {
       const span = spanOf(line)
-      if (span !== null) sender.send(JSON.stringify(span))
+      if (span !== null) write(JSON.stringify(span))
     },
-    // A span is in the spool when `write` returns.
-    settled: async () => undefined,
+    settled: spool.settled,
     recall: null,
-    flush: async () => undefined,
+    flush: spool.flush,
     close: sender.close,
+    status: () => statusOf(spool, sender, dropped()),
   }
 }
 
@@ -47,25 +51,14 @@ export async function postSpans(
   stopping: AbortSignal,
 ): Promise<Delivery> {
   const { origin } = new URL(href)
-  try {
-    const signal = AbortSignal.any([stopping, AbortSignal.timeout(postTimeoutMs)])
-    const response = await fetch(href, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
-      body: exportRequest(service, spans),
-      // A redirect would send the headers and the spans to another address.
-      redirect: 'manual',
-      signal,
-    })
-    if (response.ok) return { kind: 'delivered', problems: await problemsIn(response) }
-    await response.body?.cancel()
-    const problem = `${origin} does not take spans (${response.status})${remedyOf(response.status)}`
-    if (finalStatuses.includes(response.status)) return { kind: 'rejected', problem }
-    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-    return { kind: 'failed', problem, retry_after: seconds > 0 ? seconds * 1000 : null }
-  } catch (error) {
-    return { kind: 'failed', problem: `spans cannot be sent to ${origin}: ${reasonOf(error)}`, retry_after: null }
-  }
+  const body = exportRequest(service, spans)
+  const answer = await post({ href, headers, api_key: null, body, timeout_ms: postTimeoutMs, noun: 'spans' }, stopping)
+  if (!('response' in answer)) return { kind: 'failed', ...answer }
+  const { response, bytes } = answer
+  if (response.ok) return { kind: 'delivered', taken: spans.length, rejected: rejectedIn(bytes), later: null }
+  const problem = `${origin} does not take spans (${response.status})${remedyOf(response.status)}`
+  if (finalStatuses.includes(response.status)) return { kind: 'rejected', problem, detail: '' }
+  return { kind: 'failed', ...failureOf(response, problem, Date.now()) }
 }
 
 function remedyOf(status: number): string {
@@ -84,17 +77,10 @@ function exportRequest(service: string, spans: readonly string[]): string {
 
 const maxDetail = 300
 
-/** A collector names spans that it drops in a partial success, and counts them as text or a number. */
-async function problemsIn(response: Response): Promise<string[]> {
-  const { partialSuccess } = Object(await response.json().catch(() => null)) as { partialSuccess?: unknown }
-  const { rejectedSpans, errorMessage } = Object(partialSuccess) as { rejectedSpans?: unknown; errorMessage?: unknown }
+/** A collector counts the spans that it drops in a partial success, as text or a number, and does not say which. */
+function rejectedIn(bytes: Buffer): Rejection[] {
+  const { rejectedSpans, errorMessage } = Object(objectIn(bytes)?.partialSuccess) as Record<string, unknown>
   const count = Number(rejectedSpans ?? 0)
-  return count > 0 ? [`${count} spans were rejected: ${String(errorMessage ?? '').slice(0, maxDetail)}`] : []
-}
-
-/** The cause of a failed fetch has more detail than its message. */
-function reasonOf(error: unknown): string {
-  const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } }
-  if (name === 'TimeoutError') return `no answer within ${postTimeoutMs / 1000} s`
-  return cause?.code ?? cause?.message ?? message
+  const detail = String(errorMessage ?? '').slice(0, maxDetail)
+  return count > 0 ? [{ line: 0, problem: `${count} spans were rejected: ${detail}`, detail }] : []
 }

@@ -8,6 +8,8 @@ export interface Receiver {
 }
 
 export interface Posting extends Receiver {
+  /** Besides the type and the key. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly body: string
   readonly timeout_ms: number
   /** What the body holds, such as `incidents`. */
@@ -16,11 +18,12 @@ export interface Posting extends Receiver {
 
 /** The answer, or why there is none; never rejects, and reads the whole answer. No message contains the key. */
 export async function post(
-  { href, api_key, body, timeout_ms, noun }: Posting,
+  { href, api_key, body, timeout_ms, noun, headers: others }: Posting,
   stopping: AbortSignal,
 ): Promise<{ readonly response: Response; readonly bytes: Buffer } | Failure> {
   const { origin } = new URL(href)
   const headers = {
+    ...others,
     'content-type': 'application/json',
     ...(api_key !== null && { authorization: `Bearer ${api_key}` }),
   }

@@ -18,6 +18,7 @@ import {
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { maxOffset } from './cursor.js'
 import type { ByteRange } from './read-lines.js'
 import type { TraceBytes } from './recall.js'
 
@@ -133,16 +134,14 @@ export function openSegments(folder: string, max_bytes: number, end: number): Se
         kept -= segment.size
       }
     },
-    sync: () => syncing.sync(active?.file ?? null),
-    close: () => {
-      retire()
-      return syncing.sync(null)
+    sync: () => syncing.sync(appender.active()?.file ?? null),
+    close: async () => {
+      appender.retire()
+      await syncing.sync(null)
     },
     stream: (range) => streamOf([...list], range),
   }
 }
-
-const endOf = ({ start, size }: Segment) => start + size
 
 async function* streamOf(list: readonly Segment[], { start, end }: ByteRange): AsyncGenerator<Buffer> {
   for (const segment of list) {

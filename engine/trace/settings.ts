@@ -1,25 +1,29 @@
-// The settings of the trace, checked before the start: a wrong one must not write what was to be left out.
-
-import { payloadChoices, payloadsIn } from './metadata.js'
-import { endpointProblem } from './otlp-endpoint.js'
+// The settings of the trace, as options and variables give them.
+import { join } from 'node:path'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-export interface TraceOptions {
-  readonly logLocation?: string
-  readonly logFormat?: string
-  readonly agentKey?: string
+/** Options take precedence over variables; an empty one counts as absent. */
+export interface LogSettings {
+  readonly logLocation?: string | undefined
+  readonly logFormat?: string | undefined
+  readonly agentKey?: string | undefined
+  /** Whether the policies come from a platform. */
+  readonly from_platform: boolean
+  readonly env: Environment
 }
 
 export const logFormats = ['behavior', 'entry'] as const
 
-/** Options take precedence over variables; an empty variable counts as absent. */
-export function locationOf({ logLocation }: TraceOptions, env: Environment): string {
-  return logLocation ?? (env.SVC_LOG_LOCATION || 'auto')
+/** The location without `auto`, which is the platform when the policies come from it, and a file otherwise. */
+export function logLocation({ logLocation, from_platform, env }: LogSettings): string {
+  const given = logLocation || env.SVC_LOG_LOCATION || 'auto'
+  if (given !== 'auto') return given
+  return from_platform ? 'api' : `file:${join(dataFolder(env), 'traces.jsonl')}`
 }
 
-export function isEntryFormat({ logFormat }: TraceOptions, env: Environment): boolean {
-  return (logFormat ?? env.SVC_LOG_FORMAT)?.toLowerCase() === 'entry'
+export function logFormat({ logFormat, env }: LogSettings): string {
+  return (logFormat || env.SVC_LOG_FORMAT || 'behavior').toLowerCase()
 }
 
 /** Empty when none is set. */

@@ -12,6 +12,7 @@ export type TraceLine =
       readonly recorded_at: string
       readonly task_id: string
       readonly step?: number
+      /** Of the recorded steps. */
       readonly agent_id?: string
     }
   | ({ readonly kind: 'step'; readonly recorded_at: string } & Behavior)

@@ -6,6 +6,7 @@ import { idsOf, spanOrigin } from './evidence.js'
 import { answered, received, returned } from './message-steps.js'
 import { inputOf, outputOf } from './messages.js'
 import { operationOf } from './operation.js'
+import { ownBody } from './own-step.js'
 import type { Span } from './span.js'
 import { delegation, modelBody, otherBody, toolSpanBody } from './span-bodies.js'
 import type { SpanTree } from './tree.js'
@@ -47,6 +48,8 @@ export function actsOfSpans(tree: SpanTree, meanings: Meanings, isComplete: (spa
         return ofTool(span)
       case 'agent':
         return ofAgent(span)
+      case 'own':
+        return [{ ...placeOf(span), subagent: null, body: ownBody(span), origins: [spanOrigin(span)] }]
       case 'step': {
         const body = otherBody(span, operation)
         return [{ ...placeOf(span), subagent: tree.subagentOf(span), body, origins: [spanOrigin(span)] }]

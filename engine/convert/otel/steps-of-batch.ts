@@ -7,7 +7,16 @@ import { actsOfSpans } from './acts-of-spans.js'
 import { claimOf, streamKeyOf } from './agent.js'
 import { operationOf } from './operation.js'
 import type { Span } from './span.js'
-import { byTime, endOf, stampOf, startOf, type TaskAgent, type Timed, withSubagent } from './task-frame.js'
+import {
+  byTime,
+  endOf,
+  framesItself,
+  stampOf,
+  startOf,
+  type TaskAgent,
+  type Timed,
+  withSubagent,
+} from './task-frame.js'
 import { type SpanTree, treeOf } from './tree.js'
 
 export interface BatchTask extends Pick<TaskAgent, 'agent_key' | 'agent'> {
@@ -43,8 +52,9 @@ export function batchOfSpans(given: readonly Span[], task: BatchTask): SpanBatch
   const ended = endsIn(tree, task.agent_key)
   const whole = new Set(ended.map(({ trace_id }) => trace_id))
   const acts = actsOfSpans(tree, meaningsBy({}), ({ trace_id }) => whole.has(trace_id))
-  const start = startIn(tree, task, acts)
-  const end = task.is_conversation || ended.length === 0 ? [] : endIn(ended, acts)
+  const has_frame = framesItself(tree)
+  const start = has_frame ? [] : startIn(tree, task, acts)
+  const end = has_frame || task.is_conversation || ended.length === 0 ? [] : endIn(ended, acts)
   const all: (Act | Framed)[] = [...start, ...acts, ...end]
   return {
     deciding: decidingOrigins(all),

@@ -5,7 +5,7 @@ import { type Act, freshActs } from './act.js'
 import { actsOfSpans } from './acts-of-spans.js'
 import { operationOf } from './operation.js'
 import type { Span } from './span.js'
-import { byTime, endOf, stampOf, startOf, type TaskAgent, withSubagent } from './task-frame.js'
+import { byTime, endOf, framesItself, stampOf, startOf, type TaskAgent, withSubagent } from './task-frame.js'
 import { type SpanTree, treeOf } from './tree.js'
 
 export interface SpanTask extends TaskAgent {
@@ -22,14 +22,16 @@ export function stepsOfSpans(given: readonly Span[], task: SpanTask): Behavior[]
       new Set(),
     ),
   )
-  const numbers = new Map(acts.flatMap(({ span }, index) => (span === null ? [] : [[span, index + 2] as const])))
+  const start = framesItself(tree) || has(acts, 'task.start') ? [] : [startOf(tree, task, acts)]
+  const first = start.length + 1
+  const numbers = new Map(acts.flatMap(({ span }, index) => (span === null ? [] : [[span, index + first] as const])))
   const steps = [
-    startOf(tree, task, acts),
+    ...start,
     ...acts.map(({ time, body, subagent }) => ({
       time,
       body: withSubagent(body, subagent, (started) => numbers.get(tree.spawnOf(started))),
     })),
-    ...endIn(tree, acts),
+    ...(framesItself(tree) || has(acts, 'task.end') ? [] : endIn(tree, acts)),
   ]
   return steps.map(({ time, body }, index) => ({
     agent_id: task.agent_key,
@@ -38,6 +40,10 @@ export function stepsOfSpans(given: readonly Span[], task: SpanTask): Behavior[]
     timestamp: stampOf(time),
     ...body,
   }))
+}
+
+function has(acts: readonly Act[], step_type: string): boolean {
+  return acts.some(({ body }) => body.step_type === step_type)
 }
 
 /** A task has ended when everything that began it has: else its spans are a part of it. */
