@@ -4846,6 +4846,189 @@ export interface TaskSummary {
 }
 
 /**
+ * Answer of POST /api/v1/traces: a result for each item, in the order of the lists.
+ */
+export interface TraceAnswer {
+  /**
+   * Of the steps
+   */
+  results: BatchResult[]
+  incidents: IncidentReportResult[]
+  unrecorded: TraceReportResult[]
+  gaps: TraceReportResult[]
+}
+
+/**
+ * Steps that a local engine had to drop before it could send them. Unknown keys are ignored.
+ */
+export interface TraceGap {
+  kind?: 'gap'
+  /**
+   * The gap: reported once
+   */
+  gap_id: string
+  /**
+   * The task; absent for steps of several tasks
+   */
+  task_id?: string
+  /**
+   * How many steps are missing
+   */
+  steps: number | string
+  /**
+   * Number of the first one
+   */
+  first_step?: number | string
+  /**
+   * Number of the last one
+   */
+  last_step?: number | string
+  /**
+   * RFC 3339 time of the first one
+   */
+  from: string
+  /**
+   * RFC 3339 time of the last one
+   */
+  to: string
+  /**
+   * Why they were dropped, such as `spool_full`; up to 500 characters are kept
+   */
+  reason?: string
+  [k: string]: unknown
+}
+
+/**
+ * The result for one unrecorded step or one gap.
+ */
+export interface TraceReportResult {
+  /**
+   * 201, or 200 for one that was reported before
+   */
+  status: number
+  replayed?: boolean
+  problem?: Problem
+}
+
+/**
+ * Body of POST /api/v1/traces: the trace of one agent, as a local engine sends it. At least one list has an item; a single object counts as a list of one. Each item is checked by itself and has its own result.
+ */
+export interface TraceRequest {
+  /**
+   * Key of the agent, which is registered; or the query parameter `agent_key`
+   */
+  agent_key: string
+  /**
+   * Up to 1,000 steps: bodies of `POST /record` with a `task_id` (`trace-step`)
+   *
+   * @maxItems 1000
+   */
+  steps?: unknown[]
+  /**
+   * Up to 1,000 incidents, as for POST /api/v1/incidents
+   *
+   * @maxItems 1000
+   */
+  incidents?: unknown[]
+  /**
+   * Up to 1,000 decisions whose steps were not recorded in time (`unrecorded-step`)
+   *
+   * @maxItems 1000
+   */
+  unrecorded?: unknown[]
+  /**
+   * Up to 1,000 reports of steps that an engine had to drop (`trace-gap`)
+   *
+   * @maxItems 1000
+   */
+  gaps?: unknown[]
+}
+
+/**
+ * A step of POST /api/v1/traces. Unknown keys are rejected.
+ */
+export interface TraceStep {
+  /**
+   * Of a line of the trace; ignored
+   */
+  kind?: 'step'
+  /**
+   * Of a line of the trace; ignored
+   */
+  recorded_at?: {
+    [k: string]: unknown
+  }
+  /**
+   * What the sender calls the agent; kept as `meta.agent_id` when it is not the `agent_key` of the request
+   */
+  agent_id?: string | number
+  /**
+   * Chosen by the caller, shared by all steps of one run
+   */
+  task_id: string | number
+  /**
+   * RFC 3339 time at which the step occurred, UTC without a zone; default the time of arrival
+   */
+  timestamp?: string
+  /**
+   * Sequential from 1; default the next number of the task
+   */
+  step?: number | string
+  /**
+   * Kind of step; see the step vocabulary
+   */
+  step_type:
+    | 'task.start'
+    | 'task.end'
+    | 'task.error'
+    | 'task.idle'
+    | 'step.resource'
+    | 'step.message'
+    | 'step.self'
+    | 'step.model'
+    | 'step.credential'
+    | 'step.exec'
+    | 'step.gate'
+    | 'step.unknown'
+    | 'START_NODE'
+    | 'LLM_CALL'
+    | 'ERROR_NODE'
+    | 'END_NODE'
+  /**
+   * Read, create, change or delete; optional on every step type
+   */
+  verb?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /**
+   * Name of the tool, model or operation
+   */
+  step_name?: string
+  /**
+   * Input of the step
+   */
+  input?: {
+    [k: string]: unknown
+  }
+  /**
+   * Output of the step
+   */
+  output?: {
+    [k: string]: unknown
+  }
+  /**
+   * Facts about the step, nested or dotted
+   */
+  properties?: {
+    [k: string]: unknown
+  }
+  /**
+   * Audit keys
+   */
+  meta?: {
+    [k: string]: unknown
+  }
+}
+
+/**
  * A page of unmapped spans, in the order in which the first of each arrived.
  */
 export interface UnmappedSpanList {
@@ -5395,8 +5578,14 @@ export interface SchemaTypes {
   'task-chain': TaskChain
   'task-list': TaskList
   'task-summary': TaskSummary
+  'trace-answer': TraceAnswer
+  'trace-gap': TraceGap
+  'trace-report-result': TraceReportResult
+  'trace-request': TraceRequest
+  'trace-step': TraceStep
   'unmapped-span-list': UnmappedSpanList
   'unmapped-span': UnmappedSpan
+  'unrecorded-step': UnrecordedStep
   'validation-report': ValidationReport
   'validation-request': ValidationRequest
   'verification': Verification

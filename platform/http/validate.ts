@@ -31,12 +31,6 @@ export function readReportJson(bytes: Uint8Array): unknown {
   return parseText(wellFormed(decode(bytes)), null, parseSentBatch)
 }
 
-function wellFormed(json: string): string {
-  if (!/\\u[dD][89a-fA-F]/.test(json)) return json
-  const escapes = /\\(?:u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})|u(d[89a-f][0-9a-f]{2})|.)/gis
-  return json.replaceAll(escapes, (found, _high, _low, lone) => (lone === undefined ? found : '\\ufffd'))
-}
-
 /** Reads a body of JSON lines without blank ones; a line that is not JSON becomes the error MALFORMED. */
 export function readJsonLines(bytes: Uint8Array): unknown[] {
   const lines = decode(bytes).split('\n')

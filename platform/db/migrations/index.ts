@@ -32,6 +32,7 @@ import * as stops from './0028-stops.js'
 import * as unfinishedTasks from './0029-unfinished-tasks.js'
 import * as load from './0030-load.js'
 import * as origins from './0031-step-origins.js'
+import * as traceReports from './0032-trace-reports.js'
 import * as unmappedSpans from './0033-unmapped-spans.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
@@ -64,6 +65,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0029-unfinished-tasks', migration: unfinishedTasks },
   { name: '0030-load', migration: load },
   { name: '0031-step-origins', migration: origins },
+  { name: '0032-trace-reports', migration: traceReports },
   { name: '0033-unmapped-spans', migration: unmappedSpans },
 ]
 

@@ -1,6 +1,6 @@
 // A flat body of a low-code tool as a step (docs/adr/0055-low-code.md).
 import { meaningOf, taskIdOf } from '@svc/engine'
-import { canonical } from '@svc/proof'
+import { canonical, isMap } from '@svc/proof'
 import { type AgentRegistration, canonicalType, type JsonMap } from '@svc/schemas'
 import { invalid } from '../../errors.js'
 import { validated } from '../../http/validate.js'
@@ -22,7 +22,8 @@ export function readCopilotCall(body: JsonMap, now: string): CopilotCall {
   if (conversation === null) throw lacks(flat, 'conversation_id', conversationNames, 'send the id of the conversation')
   const task_id = isId(conversation) ? conversation : taskIdOf(agent?.agent_key ?? '', conversation)
   const { message_id, properties: derived, ...step } = stepIn(flat, now)
-  const { properties, meta } = othersIn(flat, derived, isStart(step) ? agent : moreThanNamed(agent))
+  const { properties, meta: notes } = othersIn(flat, derived, isStart(step) ? agent : moreThanNamed(agent))
+  const meta = { ...notes, ...(task_id !== conversation && { conversation_id: conversation }) }
   const named = { task_id, ...(agent !== null && { agent_key: agent.agent_key }) }
   const request = { ...named, ...step, ...(Object.keys(properties).length > 0 && { properties }), meta }
   const origins = originsOf(request, message_id)

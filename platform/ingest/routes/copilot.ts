@@ -4,9 +4,9 @@ import type { RegistrationParts } from '../../agents/commands/register-agent.js'
 import { invalid } from '../../errors.js'
 import { keyOf } from '../../http/principal.js'
 import { byKey, route } from '../../http/route.js'
+import { type IngestParts, remembered, reply } from '../answers.js'
 import { logCopilotStep } from '../commands/log-copilot-step.js'
 import { readCopilotCall } from '../copilot/copilot-step.js'
-import { type IngestParts, remembered, reply } from './logs.js'
 
 export const copilotRoutes = [
   route({

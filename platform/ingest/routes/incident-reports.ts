@@ -2,7 +2,7 @@ import type { Resources } from '../../db/db.js'
 import { invalid, PlatformError } from '../../errors.js'
 import { keyOf } from '../../http/principal.js'
 import { byKey, route } from '../../http/route.js'
-import { decode, readJson, wellFormed } from '../../http/validate.js'
+import { readReportJson } from '../../http/validate.js'
 import type { Triggering } from '../../incidents/actions/triggers.js'
 import { orProblem, reportResult } from '../answers.js'
 import { reportIncidents } from '../commands/report-incidents.js'
@@ -22,8 +22,7 @@ export const incidentReportRoutes = [
     lines: true,
     responses: { 200: 'incident-report-answer', 201: 'incident-report-answer' },
     handle: async ({ raw, scope, principal, request_id }, parts: Resources & Triggering) => {
-      // Evidence may quote text that was cut inside a character.
-      const sent = readJson(Buffer.from(wellFormed(decode(raw))))
+      const sent = readReportJson(raw)
       const key = keyOf(principal)
       if (Array.isArray(sent)) {
         assertCount(sent)

@@ -1,7 +1,7 @@
 import type { LogRequest } from '@svc/schemas'
 import { invalid, PlatformError } from '../../errors.js'
 import { keyOf } from '../../http/principal.js'
-import { byKey, type Call, type Reply, route } from '../../http/route.js'
+import { byKey, type Call, route } from '../../http/route.js'
 import { readJson, readJsonLines, validated } from '../../http/validate.js'
 import { type IngestParts, listReply, orProblem, remembered, reply, submitAll } from '../answers.js'
 
@@ -41,10 +41,6 @@ export const stepRoutes = [
       ),
   }),
 ]
-
-function reply(status: number, body: unknown, replayed: boolean): Reply {
-  return { status, body, headers: replayed ? { 'idempotent-replayed': 'true' } : {} }
-}
 
 /** The entries of a batch, which is a JSON object or JSON lines. */
 function batchEntries(call: Call): readonly unknown[] {
