@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
-import { orDropped } from '../../engine/trace/incidents.js'
 import { type Journal, openJournal } from '../../engine/trace/journal.js'
 import { type Delivery, type Rejection, startSender } from '../../engine/trace/sender.js'
+import { orDropped } from '../../engine/trace/spooled.js'
 import { soon } from '../support/soon.js'
 
 const parent = mkdtempSync(join(tmpdir(), 'svc-sender-'))
@@ -47,7 +47,7 @@ function senderTo(
     random: () => 0,
     report,
   })
-  return { sender, spool, reports, got, calls, rejections, send: orDropped(spool, sender, report) }
+  return { sender, spool, reports, got, calls, rejections, send: orDropped(spool, sender, 'incidents', report).write }
 }
 const all = (lines: readonly string[]): Delivery => ({
   kind: 'delivered',

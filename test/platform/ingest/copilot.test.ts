@@ -87,10 +87,10 @@ describe.each([
 
   it.each([
     ['no conversation', { bot_id: 'desk', text: 'Hi' }, 'conversation_id'],
-    ['a conversation that is a list', { bot_id: 'desk', conversation_id: ['c'], text: 'Hi' }, 'conversation_id'],
+    ['a conversation that is a list', { bot_id: 'desk', conversation_id: ['c', 'd'], text: 'Hi' }, 'conversation_id'],
     ['a bot without an id', { bot_id: { title: 'Desk' }, conversation_id: 'c', text: 'Hi' }, 'bot_id'],
     ['an empty bot', { bot_id: '', conversation_id: 'c', text: 'Hi' }, 'bot_id'],
-    ['a text that is a list', { bot_id: 'desk', conversation_id: 'c', text: ['Hi'] }, 'text'],
+    ['a text that is a list', { bot_id: 'desk', conversation_id: 'c', text: ['Hi', 'Ho'] }, 'text'],
     ['nothing to log', { bot_id: 'desk', conversation_id: 'c' }, 'text'],
     ['a step number in words', { bot_id: 'desk', conversation_id: 'c', text: 'x', step: 'three' }, 'step'],
     ['a step type with other characters', { bot_id: 'desk', conversation_id: 'c', step_type: 'ä ö' }, 'step_type'],
@@ -104,6 +104,12 @@ describe.each([
     const answer = await platform.call<{ code: string; errors: { path: string }[] }>('POST', path, { as: 'key', body })
     expect(answer.status).toBe(422)
     expect(answer.body.errors.map((error) => error.path)).toContain(member)
+  })
+
+  it('keeps the id of a conversation that cannot be the id of a task', async () => {
+    const { body } = await send({ bot_id: 'desk', conversation_id: 'Gespräch 7', text: 'Hi' })
+    const { body: chain } = await platform.call<TaskChain>('GET', `/api/v1/tasks/${body.task_id}/chain`, { as: 'key' })
+    expect(chain.entries.at(-1)).toMatchObject({ meta: { conversation_id: 'Gespräch 7' } })
   })
 
   it.each([

@@ -117,7 +117,7 @@ describe('a decision without a recorded step', () => {
       .unrecorded
     expect(result).toEqual(made)
     const [event] = await eventsOf(task_id, 'step.unrecorded')
-    const { reason, step_name, violations: kept } = event?.data as Record<string, string & unknown[]>
+    const { reason, step_name, violations: kept } = (event?.data ?? {}) as Record<string, string & unknown[]>
     expect([reason?.length, step_name?.length, kept?.length]).toEqual([501, 201, 20])
     expect(reason).toMatch(/^\ufffd🙂\ufffdx+…$/)
     expect(JSON.stringify(event)).not.toContain('secret')

@@ -1,0 +1,184 @@
+// Steps through the spool of `svc serve` while the platform is away half of the time: none is lost, none is stored twice.
+// SVC_SPOOL_STEPS=1000000 SVC_OUTAGE_SECONDS=30 for the large run.
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import type { EngineHealth, TaskList, Verification } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from '../support/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/process.js'
+import { folderWith, type Serve, startServe } from '../support/serve.js'
+import { soon } from '../support/soon.js'
+
+const steps = Number(process.env.SVC_SPOOL_STEPS ?? 4000)
+const outageMs = Number(process.env.SVC_OUTAGE_SECONDS ?? 3) * 1000
+const stepsPerTask = 50
+const tasks = Math.ceil(steps / stepsPerTask)
+const connections = 16
+/** The senders wait while more than this waits for the platform, bytes: half of what the spool may hold. */
+const maxWaiting = 256 * 1024 * 1024
+/** Tasks that are verified step by step; of all others the number of steps is compared. */
+const maxVerified = 2000
+
+const api_key = `SvcKey-${'k'.repeat(43)}`
+const operator = 'operator-token-of-this-test-1234567890'
+
+describe(`${steps} steps with the platform away half of the time`, () => {
+  let platform: PlatformProcess
+  let serve: Serve
+  let env: Record<string, string>
+  beforeAll(async () => {
+    env = {
+      SVC_DATA_DIR: folderWith({}),
+      SVC_PORT: String(await freePort()),
+      SVC_SEED_API_KEY: api_key,
+      SVC_OPERATOR_TOKEN: operator,
+      SVC_RATE_LIMIT_KEY: '0',
+    }
+    platform = await startProcess(env)
+    await api('POST', 'agents', api_key, { agent_key: 'busy', owner_id: 'o', purpose: 'p' })
+    const bound = { SVC_API_URL: platform.url, SVC_API_KEY: api_key, SVC_AGENT_KEY: 'busy' }
+    serve = await startServe([], {}, bound)
+  })
+  afterAll(async () => {
+    await serve.discard()
+    await platform.terminate()
+  })
+
+  async function api<T>(method: string, path: string, token: string, body?: unknown): Promise<T> {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const options = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+    return (await fetch(`http://127.0.0.1:${env.SVC_PORT}/api/v1/${path}`, options)).json() as Promise<T>
+  }
+  const waiting = async () => (await serve.call<EngineHealth>('GET', '/health')).body.trace
+
+  it('arrive once and in order, in bounded memory and disk', async () => {
+    const most = { disk: 0, rss: 0, waiting: 0 }
+    const slowest = { up: 0, away: 0 }
+    let is_away = false
+    let is_done = false
+    const watch = async () => {
+      while (!is_done) {
+        const { waiting_bytes } = await waiting()
+        most.waiting = Math.max(most.waiting, waiting_bytes ?? 0)
+        most.disk = Math.max(most.disk, bytesBelow(join(serve.folder, 'data')))
+        most.rss = Math.max(most.rss, rssOf(serve.pid ?? 0))
+        await pause(250)
+      }
+    }
+    const interrupt = async () => {
+      for (let outage = 0; !is_done; outage++) {
+        await pause(outageMs)
+        is_away = true
+        // A crash and a stop in turn.
+        if (outage % 2 === 0) await platform.kill9()
+        else await platform.terminate()
+        await pause(outageMs)
+        platform = await startProcess(env)
+        is_away = false
+      }
+    }
+    const watching = watch()
+    const interrupting = interrupt()
+    await sendAll(serve.port, async (ms) => {
+      const kind = is_away ? 'away' : 'up'
+      slowest[kind] = Math.max(slowest[kind], ms)
+      while (most.waiting > maxWaiting && ((await waiting()).waiting_bytes ?? 0) > maxWaiting) await pause(100)
+    })
+    is_done = true
+    await Promise.all([watching, interrupting])
+    await drained(async () => (await waiting()).waiting_lines ?? 0)
+    expect(await waiting()).toMatchObject({ waiting_lines: 0, dropped: 0, rejected: 0 })
+    const mib = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MiB`
+    console.log(
+      `${steps} steps, ${tasks} tasks: at most ${mib(most.disk)} on disk, ${mib(most.waiting)} waiting, ${mib(most.rss)} of memory; ` +
+        `slowest /record ${slowest.up.toFixed(1)} ms, ${slowest.away.toFixed(1)} ms with the platform away`,
+    )
+    await assertAll()
+  })
+
+  /** Each task has its steps once, in order, and verifies. */
+  async function assertAll() {
+    const seen = new Map<string, number>()
+    for (let skip = 0; skip < tasks; skip += 100) {
+      const page = await api<TaskList>('GET', `logs/tasks?limit=100&skip=${skip}`, operator)
+      expect(page.total).toBe(tasks)
+      for (const { task_id, step_count, status } of page.tasks) {
+        expect([task_id, step_count, status]).toEqual([task_id, stepsPerTask, 'completed'])
+        seen.set(task_id, step_count)
+      }
+    }
+    expect(seen.size).toBe(tasks)
+    const chosen = [...seen.keys()].filter((_, index) => index % Math.ceil(tasks / maxVerified) === 0)
+    for (const task_id of chosen) {
+      const verified = await api<Verification>('GET', `tasks/${task_id}/verify`, operator)
+      expect([task_id, verified.valid, verified.sequence.issues]).toEqual([task_id, true, []])
+    }
+  }
+})
+
+/** Waits until nothing is left; rejects when nothing has arrived for long. */
+async function drained(left: () => Promise<number>): Promise<void> {
+  let last = Number.POSITIVE_INFINITY
+  for (let end = Date.now() + soon.timeout; ; await pause(soon.interval)) {
+    const now = await left()
+    if (now === 0) return
+    if (now < last) end = Date.now() + soon.timeout
+    else if (Date.now() > end) throw new Error(`${now} lines still wait for the platform`)
+    last = now
+  }
+}
+
+/** Records the steps of all tasks, a task on one connection at a time. */
+async function sendAll(port: number, recorded: (ms: number) => Promise<void>): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  let next = 0
+  const work = async () => {
+    for (let task = next++; task < tasks; task = next++)
+      for (let step = 1; step <= stepsPerTask; step++) {
+        const step_type = step === 1 ? 'task.start' : step === stepsPerTask ? 'task.end' : 'step.model'
+        const start = performance.now()
+        const answer = await record(agent, port, { task_id: `task-${task}`, step_type, input: { prompt: `p ${step}` } })
+        expect(answer).toEqual({ step, task_id: `task-${task}` })
+        await recorded(performance.now() - start)
+      }
+  }
+  await Promise.all(Array.from({ length: connections }, work))
+  agent.destroy()
+}
+
+function record(agent: Agent, port: number, step: object): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json' }
+    const sent = request({ agent, port, host: '127.0.0.1', path: '/record', method: 'POST', headers }, (response) => {
+      let text = ''
+      response.on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+      })
+      response.on('end', () => resolve(JSON.parse(text)))
+    })
+    sent.on('error', reject)
+    sent.end(JSON.stringify({ step }))
+  })
+}
+
+function bytesBelow(folder: string): number {
+  let sum = 0
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    try {
+      sum += entry.isDirectory() ? bytesBelow(path) : statSync(path).size
+    } catch {
+      // It was deleted meanwhile.
+    }
+  }
+  return sum
+}
+
+/** Resident memory of a process, bytes. */
+function rssOf(pid: number): number {
+  const [, kib = '0'] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kib) * 1024
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
