@@ -6,13 +6,11 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { EngineHealth, IncidentList, TaskChain, TaskList, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../support/postgres.js'
 import { type PlatformProcess, startProcess } from '../support/process.js'
-import { folderWith, type Serve, startServe } from '../support/serve.js'
+import { type Serve, startServe } from '../support/serve.js'
+import { type SiteProcess, siteProcess } from '../support/site-process.js'
 import { untilDone } from '../support/soon.js'
 
-const api_key = `SvcKey-${'k'.repeat(43)}`
-const operator = 'operator-token-of-this-test-1234567890'
 const agent_key = 'order-desk'
 const outageMs = Number(process.env.SVC_OUTAGE_SECONDS ?? 5) * 1000
 const program = fileURLToPath(
@@ -31,29 +29,18 @@ if (python === null) console.log('skipped: there is no python3')
 describe.skipIf(python === null)('an agent in Python behind svc serve with a platform', () => {
   let platform: PlatformProcess
   let serve: Serve
-  let env: Record<string, string>
+  let site: SiteProcess
   const tasks: string[] = []
   beforeAll(async () => {
-    env = {
-      SVC_DATA_DIR: folderWith({}),
-      SVC_PORT: String(await freePort()),
-      SVC_SEED_API_KEY: api_key,
-      SVC_OPERATOR_TOKEN: operator,
-    }
-    platform = await startProcess(env)
-    await api('POST', 'agents', api_key, { agent_key, owner_id: 'mia', purpose: 'reads orders' })
-    serve = await startServe([], {}, { SVC_API_URL: platform.url, SVC_API_KEY: api_key, SVC_AGENT_KEY: agent_key })
+    site = await siteProcess()
+    platform = await startProcess(site.env)
+    await site.asKey('POST', 'agents', { agent_key, owner_id: 'mia', purpose: 'reads orders' })
+    serve = await startServe([], {}, site.bind(agent_key))
   })
   afterAll(async () => {
     await serve?.discard()
     await platform?.terminate()
   })
-
-  async function api<T>(method: string, path: string, token: string, body?: unknown): Promise<T> {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const options = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
-    return (await fetch(`http://127.0.0.1:${env.SVC_PORT}/api/v1/${path}`, options)).json() as Promise<T>
-  }
 
   /** Runs the agent to its end; returns the id of its task. */
   const runAgent = async () => {
@@ -70,7 +57,7 @@ describe.skipIf(python === null)('an agent in Python behind svc serve with a pla
   }
 
   const assertOnPlatform = async (task_id: string) => {
-    const { entries } = await api<TaskChain>('GET', `tasks/${task_id}/chain`, operator)
+    const { entries } = await site.asOperator<TaskChain>('GET', `tasks/${task_id}/chain`)
     expect(entries.map(({ step, step_type, step_name }) => [step, step_type, step_name ?? null])).toEqual([
       [1, 'task.start', null],
       [2, 'step.resource', 'read_orders'],
@@ -80,9 +67,9 @@ describe.skipIf(python === null)('an agent in Python behind svc serve with a pla
       [6, 'task.end', null],
     ])
     expect(entries[3]?.output).toMatchObject({ status: 'blocked' })
-    const verified = await api<Verification>('GET', `tasks/${task_id}/verify`, operator)
+    const verified = await site.asOperator<Verification>('GET', `tasks/${task_id}/verify`)
     expect(verified).toMatchObject({ valid: true, integrity: { ok: true }, sequence: { ok: true, issues: [] } })
-    const { incidents } = await api<IncidentList>('GET', `incidents?task_id=${task_id}`, operator)
+    const { incidents } = await site.asOperator<IncidentList>('GET', `incidents?task_id=${task_id}`)
     expect(incidents).toMatchObject([{ policy_name: 'Only declared tools', occurrences: 1, state: 'open', step: 4 }])
   }
 
@@ -98,9 +85,9 @@ describe.skipIf(python === null)('an agent in Python behind svc serve with a pla
     serve = await serve.restart()
     await runAgent()
     await new Promise((resolve) => setTimeout(resolve, outageMs))
-    platform = await startProcess(env)
+    platform = await startProcess(site.env)
     for (const task_id of tasks) await untilDone(() => assertOnPlatform(task_id))
-    const { total } = await api<TaskList>('GET', 'logs/tasks', operator)
+    const { total } = await site.asOperator<TaskList>('GET', 'logs/tasks')
     expect(total).toBe(tasks.length)
     const { body: health } = await serve.call<EngineHealth>('GET', '/health')
     expect(health.trace).toMatchObject({ location: 'api', waiting_lines: 0, dropped: 0, rejected: 0 })
@@ -109,8 +96,8 @@ describe.skipIf(python === null)('an agent in Python behind svc serve with a pla
 
   it('gets its answers at once from an engine whose platform accepts connections and never answers', async () => {
     const silent: Server = createServer(() => undefined)
-    await new Promise<void>((resolve) => silent.listen(Number(env.SVC_PORT), '127.0.0.1', resolve))
-    expect((silent.address() as AddressInfo).port).toBe(Number(env.SVC_PORT))
+    await new Promise<void>((resolve) => silent.listen(Number(site.env.SVC_PORT), '127.0.0.1', resolve))
+    expect((silent.address() as AddressInfo).port).toBe(Number(site.env.SVC_PORT))
     await runAgent()
     const times: number[] = []
     for (let step = 1; step <= 300; step++) {
@@ -124,7 +111,7 @@ describe.skipIf(python === null)('an agent in Python behind svc serve with a pla
     )
     silent.closeAllConnections()
     await new Promise((resolve) => silent.close(resolve))
-    platform = await startProcess(env)
+    platform = await startProcess(site.env)
     for (const task_id of tasks) await untilDone(() => assertOnPlatform(task_id))
   })
 })

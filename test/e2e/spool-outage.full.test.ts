@@ -5,9 +5,9 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import type { EngineHealth, TaskList, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../support/postgres.js'
 import { type PlatformProcess, startProcess } from '../support/process.js'
-import { folderWith, type Serve, startServe } from '../support/serve.js'
+import { type Serve, startServe } from '../support/serve.js'
+import { type SiteProcess, siteProcess } from '../support/site-process.js'
 import { soon } from '../support/soon.js'
 
 const steps = Number(process.env.SVC_SPOOL_STEPS ?? 4000)
@@ -20,36 +20,21 @@ const maxWaiting = 256 * 1024 * 1024
 /** Tasks that are verified step by step; of all others the number of steps is compared. */
 const maxVerified = 2000
 
-const api_key = `SvcKey-${'k'.repeat(43)}`
-const operator = 'operator-token-of-this-test-1234567890'
-
 describe(`${steps} steps with the platform away half of the time`, () => {
   let platform: PlatformProcess
   let serve: Serve
-  let env: Record<string, string>
+  let site: SiteProcess
   beforeAll(async () => {
-    env = {
-      SVC_DATA_DIR: folderWith({}),
-      SVC_PORT: String(await freePort()),
-      SVC_SEED_API_KEY: api_key,
-      SVC_OPERATOR_TOKEN: operator,
-      SVC_RATE_LIMIT_KEY: '0',
-    }
-    platform = await startProcess(env)
-    await api('POST', 'agents', api_key, { agent_key: 'busy', owner_id: 'o', purpose: 'p' })
-    const bound = { SVC_API_URL: platform.url, SVC_API_KEY: api_key, SVC_AGENT_KEY: 'busy' }
-    serve = await startServe([], {}, bound)
+    site = await siteProcess({ SVC_RATE_LIMIT_KEY: '0' })
+    platform = await startProcess(site.env)
+    await site.asKey('POST', 'agents', { agent_key: 'busy', owner_id: 'o', purpose: 'p' })
+    serve = await startServe([], {}, site.bind('busy'))
   })
   afterAll(async () => {
     await serve.discard()
     await platform.terminate()
   })
 
-  async function api<T>(method: string, path: string, token: string, body?: unknown): Promise<T> {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const options = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
-    return (await fetch(`http://127.0.0.1:${env.SVC_PORT}/api/v1/${path}`, options)).json() as Promise<T>
-  }
   const waiting = async () => (await serve.call<EngineHealth>('GET', '/health')).body.trace
 
   it('arrive once and in order, in bounded memory and disk', async () => {
@@ -74,7 +59,7 @@ describe(`${steps} steps with the platform away half of the time`, () => {
         if (outage % 2 === 0) await platform.kill9()
         else await platform.terminate()
         await pause(outageMs)
-        platform = await startProcess(env)
+        platform = await startProcess(site.env)
         is_away = false
       }
     }
@@ -101,7 +86,7 @@ describe(`${steps} steps with the platform away half of the time`, () => {
   async function assertAll() {
     const seen = new Map<string, number>()
     for (let skip = 0; skip < tasks; skip += 100) {
-      const page = await api<TaskList>('GET', `logs/tasks?limit=100&skip=${skip}`, operator)
+      const page = await site.asOperator<TaskList>('GET', `logs/tasks?limit=100&skip=${skip}`)
       expect(page.total).toBe(tasks)
       for (const { task_id, step_count, status } of page.tasks) {
         expect([task_id, step_count, status]).toEqual([task_id, stepsPerTask, 'completed'])
@@ -111,7 +96,7 @@ describe(`${steps} steps with the platform away half of the time`, () => {
     expect(seen.size).toBe(tasks)
     const chosen = [...seen.keys()].filter((_, index) => index % Math.ceil(tasks / maxVerified) === 0)
     for (const task_id of chosen) {
-      const verified = await api<Verification>('GET', `tasks/${task_id}/verify`, operator)
+      const verified = await site.asOperator<Verification>('GET', `tasks/${task_id}/verify`)
       expect([task_id, verified.valid, verified.sequence.issues]).toEqual([task_id, true, []])
     }
   }
