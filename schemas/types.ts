@@ -1160,7 +1160,7 @@ export interface CopilotRequest {
    */
   message_id?: string | number
   /**
-   * The number of the step; default the next one of the task
+   * A number of the sender's own, kept in meta.step_number: a step that is sent again with it is stored once; the log numbers the steps
    */
   step?: number | string
   /**

@@ -21,13 +21,14 @@ export function readCopilotCall(body: JsonMap, now: string): CopilotCall {
   const conversation = flat.take(conversationNames, idIn)
   if (conversation === null) throw lacks(flat, 'conversation_id', conversationNames, 'send the id of the conversation')
   const task_id = isId(conversation) ? conversation : taskIdOf(agent?.agent_key ?? '', conversation)
-  const { message_id, properties: derived, ...step } = stepIn(flat, now)
+  const { message_id, number, properties: derived, ...step } = stepIn(flat, now)
   const { properties, meta: notes } = othersIn(flat, derived, isStart(step) ? agent : moreThanNamed(agent))
-  const meta = { ...notes, ...(task_id !== conversation && { conversation_id: conversation }) }
+  const kept = withoutNulls({ conversation_id: task_id === conversation ? null : conversation, step_number: number })
+  const meta = { ...notes, ...kept }
   const named = { task_id, ...(agent !== null && { agent_key: agent.agent_key }) }
   const request = { ...named, ...step, ...(Object.keys(properties).length > 0 && { properties }), meta }
   const origins = originsOf(request, message_id)
-  // The schema asks for a number, which the log assigns.
+  // INVARIANT (numbers): the log assigns them, because it starts the task; the sender's own would be those of other steps.
   validated('log-request', { step: 1, ...request })
   return { agent, request: { ...request, ...(origins.length > 0 && { origins }) } }
 }
@@ -81,7 +82,7 @@ function stepIn(flat: FlatBody, now: string) {
   const step_type = named ?? guess?.step_type ?? (word === null ? 'step.message' : 'step.unknown')
   const isMessage = step_type === 'step.message'
   const verb = flat.take(['verb', 'method'], verbOf) ?? guess?.verb ?? (isMessage ? verbBy(writer) : null)
-  const step = flat.take(['step', 'stepnumber'], stepNumberIn)
+  const number = flat.take(['step', 'stepnumber'], stepNumberIn)
   const flags = {
     is_external_call: flat.take(['isexternalcall'], booleanIn),
     has_write_permission: flat.take(['haswritepermission'], booleanIn),
@@ -89,9 +90,10 @@ function stepIn(flat: FlatBody, now: string) {
   return {
     step_type,
     timestamp: flat.take(['timestamp', 'time', 'createdat', 'date'], timeOf) ?? now,
-    ...withoutNulls({ verb, step_name, step, ...flags }),
+    ...withoutNulls({ verb, step_name, ...flags }),
     ...payloads(text, input, output, isMessage && verb === 'GET'),
     properties: { ...guess?.properties, ...(isMessage && writer !== null && { counterpart: { kind: 'user' } }) },
+    number,
     message_id: flat.take(['messageid', 'activityid', 'eventid', 'stepid'], idIn),
   }
 }
@@ -122,13 +124,14 @@ function stepNumberIn(value: unknown): number {
 }
 
 /**
- * A step that is sent again has its id and its content, so that an id that another step has used hides no step. Times are left
+ * A step that is sent again has its id, or its sender's number, and its content, so that an id that another step has used hides no step. Times are left
  * out: tools may stamp each attempt. A start without content has one identity, so that a conversation starts once.
  */
 function originsOf(request: StepRequest, message_id: string | null): string[] {
-  const { timestamp: _time, agent_key: _key, task_id: _task, step: _step, ...content } = request
+  const { timestamp: _time, agent_key: _key, task_id: _task, ...content } = request
   const text = canonical(content)
-  const own = message_id === null ? [] : [`message:${message_id}:${text}`]
+  const is_numbered = request.meta?.step_number !== undefined
+  const own = message_id === null ? (is_numbered ? [`step:${text}`] : []) : [`message:${message_id}:${text}`]
   if (!isStart(request)) return own
   const { step_type: _type, meta: _meta, ...others } = content
   const hasContent = Object.keys(others).length > 0

@@ -126,7 +126,15 @@ describe.each([
 
   it('gives no step a number that readers of the log reject', async () => {
     const body = { bot_id: 'desk', conversation_id: 'largest', text: 'x' }
-    expect(await send({ ...body, step: Number.MAX_SAFE_INTEGER })).toMatchObject({ status: 201 })
+    await send({ bot_id: 'desk', conversation_id: 'another', text: 'x' })
+    const largest = {
+      agent_key: 'desk',
+      task_id: 'largest',
+      step: Number.MAX_SAFE_INTEGER,
+      timestamp: '2026-01-05T09:00:00Z',
+    }
+    const logged = { ...largest, step_type: 'task.start' }
+    expect(await platform.call('POST', '/api/v1/logs', { as: 'key', body: logged })).toMatchObject({ status: 201 })
     expect(await send(body)).toMatchObject({ status: 422, body: { code: 'INVALID' } })
   })
 
