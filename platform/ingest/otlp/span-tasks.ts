@@ -81,10 +81,12 @@ export async function spanTasks(
       const batch = batchOfSpans(spans, { agent_key, agent: claim.name, is_conversation })
       const is_own = agent?.api_key_id === key.key_id
       const wanted = [...batch.deciding, ...spans.map(contentOrigin)]
-      const known = is_own ? await knownOrigins(scope, tx, sealer, task_id, wanted) : new Set<string>()
+      const known = new Set(is_own ? await knownOrigins(scope, tx, sealer, task_id, wanted) : [])
+      const is_known = heads.has(task_id)
+      // An erasure deletes ids, also that of the start.
+      if (is_known) known.add('start')
       const changed = spans.filter((span) => known.has(spanOrigin(span)) && !known.has(contentOrigin(span)))
       const steps = batch.stepsAfter(known)
-      const is_known = heads.has(task_id)
       tasks.push({ task_id, agent_key, agent_name: claim.name.name, is_known, spans, steps, changed })
     }
     return tasks

@@ -124,6 +124,15 @@ describe.each([
     expect(await send(body)).toMatchObject({ status: 422, body: { errors } })
   })
 
+  it('recognises no step whose payload is erased, of which it keeps no hash', async () => {
+    const body = { bot_id: 'desk', conversation_id: 'erased', text: 'my number is 7', message_id: 'm-1' }
+    expect((await send(body)).status).toBe(201)
+    expect((await send(body)).status).toBe(200)
+    const erasure = { task_id: 'erased', legal_basis: 'request of the user' }
+    expect((await platform.call('POST', '/api/v1/erasures', { body: erasure })).status).toBeLessThan(300)
+    expect(await send(body)).toMatchObject({ status: 201, body: { step: 3 } })
+  })
+
   it('gives no step a number that readers of the log reject', async () => {
     const body = { bot_id: 'desk', conversation_id: 'largest', text: 'x' }
     await send({ bot_id: 'desk', conversation_id: 'another', text: 'x' })

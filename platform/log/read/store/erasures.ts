@@ -52,6 +52,14 @@ export async function eraseMemoryPaths(scope: Scope, tx: Transaction, log_indexe
   )
 }
 
+/** Deletes the ids by which these entries are recognised: a keyed hash of content could confirm a guess. */
+export async function eraseOrigins(scope: Scope, tx: Transaction, log_indexes: readonly number[]): Promise<void> {
+  await tx.query('delete from step_origins where org_id = $1 and log_index = any($2::bigint[])', [
+    scope.org_id,
+    log_indexes,
+  ])
+}
+
 /** Erases the payloads of the incident leaves of these tasks, and returns their entries. */
 export async function eraseIncidentLeaves(
   scope: Scope,

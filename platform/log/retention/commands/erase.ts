@@ -15,6 +15,7 @@ import {
   eraseEvidence,
   eraseIncidentLeaves,
   eraseMemoryPaths,
+  eraseOrigins,
   erasePayloads,
   insertErasure,
   type TaskEntry,
@@ -56,6 +57,7 @@ export async function erase(
     await erasePayloads(scope, tx, log_indexes)
     await forgetSubjects(scope, tx, log_indexes)
     await eraseMemoryPaths(scope, tx, log_indexes)
+    await eraseOrigins(scope, tx, log_indexes)
     const erased = [...steps, ...(await eraseIncidentLeaves(scope, tx, task_ids))]
     await eraseEvidence(scope, tx, task_ids)
     const { task_id = null, legal_basis } = request
