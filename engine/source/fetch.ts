@@ -1,6 +1,7 @@
 // Fetches the policies in effect for one agent from a platform.
 import { documents, type EffectivePolicies } from '@svc/schemas'
 import { createChecker, problemSummary } from '../check/schema-check.js'
+import { bytesOf, reasonOf, waitOf } from './answer.js'
 
 export interface PlatformAddress {
   readonly url: string
@@ -38,7 +39,6 @@ export interface FetchOptions {
 const fetchTimeoutMs = 10_000
 /** Answers of proxies that gave up on a request in progress. */
 const ofProxies: ReadonlySet<number> = new Set([408, 499, 502, 504])
-const maxAnswerBytes = 16 * 1024 * 1024
 
 /** One request; never rejects. No message contains the key. */
 export async function fetchPolicies(
@@ -59,10 +59,10 @@ export async function fetchPolicies(
     const holds = /(^|,)\s*wait\b/i.test(response.headers.get('preference-applied') ?? '')
     if (response.status === 304 && etag !== null) return { kind: 'unchanged', holds }
     if (response.status === 200) {
-      const body = policiesIn(parsed(await textOf(response)))
+      const body = policiesIn(parsed(await bytesOf(response)))
       return { kind: 'fetched', fetched: { body, etag: response.headers.get('etag'), fetched_at: now() }, holds }
     }
-    const retry_after = waitOf(response.headers.get('retry-after'), now())
+    const retry_after = waitOf(response, now())
     const problem = statusProblem(response.status, await detailOf(response), origin, agent_key)
     return { kind: 'failed', problem, retry_after, is_cut: ofProxies.has(response.status) }
   } catch (error) {
@@ -116,40 +116,15 @@ async function detailOf(response: Response): Promise<string> {
     await response.body?.cancel()
     return ''
   }
-  const { detail } = Object(parsed(await textOf(response))) as { detail?: unknown }
+  const { detail } = Object(parsed(await bytesOf(response))) as { detail?: unknown }
   return typeof detail === 'string' ? detail : ''
 }
 
-/** Seconds, or a date (RFC 9110 §10.2.3), as ms from now. */
-function waitOf(header: string | null, now: number): number | null {
-  if (header === null) return null
-  const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
-  return wait > 0 ? wait : null
-}
-
 /** Throws its own message: the parser's quotes the answer. */
-function parsed(text: string): unknown {
+function parsed(bytes: Buffer): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(bytes.toString('utf8'))
   } catch {
     throw new Error('the answer is not JSON')
   }
-}
-
-async function textOf(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length
-    if (size > maxAnswerBytes) throw new Error('the answer is larger than 16 MiB')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-/** The cause of a failed fetch has more detail than its message. */
-function reasonOf(error: unknown, timeout: number): string {
-  const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } }
-  if (name === 'TimeoutError') return `no answer within ${timeout / 1000} s`
-  return cause?.code ?? cause?.message ?? message
 }

@@ -1,4 +1,5 @@
 // One request with a JSON body to a receiver of lines.
+import { bytesOf, reasonOf, waitOf } from '../source/answer.js'
 import type { Failure } from './sender.js'
 
 export interface Receiver {
@@ -38,20 +39,6 @@ export async function post(
   }
 }
 
-/** Larger answers are not read: no receiver has that much to say about one request. */
-const maxAnswerBytes = 16 * 1024 * 1024
-
-async function bytesOf(response: Response): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length
-    if (size > maxAnswerBytes) throw new Error('the answer is larger than 16 MiB')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
 /** Null when the bytes are no JSON object. */
 export function objectIn(bytes: Buffer): Readonly<Record<string, unknown>> | null {
   try {
@@ -72,20 +59,6 @@ export function problemIn(response: Response, bytes: Buffer): { readonly detail?
 /** Codes are in messages, each of which is reported once: another server may answer any text, and another one each time. */
 export function isCode(code: unknown): code is string {
   return typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code)
-}
-
-/** Seconds, or a date (RFC 9110 §10.2.3), as ms from now. */
-export function waitOf(response: Response, now: number): number | null {
-  const header = response.headers.get('retry-after') ?? ''
-  const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
-  return wait > 0 ? wait : null
-}
-
-/** The cause of a failed fetch has more detail than its message. */
-function reasonOf(error: unknown, timeout_ms: number): string {
-  const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } }
-  if (name === 'TimeoutError') return `no answer within ${timeout_ms / 1000} s`
-  return cause?.code ?? cause?.message ?? message
 }
 
 /** Answers of a receiver, or of a proxy before it, that is starting or has gone. */

@@ -1,0 +1,30 @@
+// What every request to a platform or another receiver reads of its answer.
+
+/** Larger answers are not read: no receiver has that much to say about one request. */
+const maxAnswerBytes = 16 * 1024 * 1024
+
+/** The whole body. Rejects when it is too large. */
+export async function bytesOf(response: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > maxAnswerBytes) throw new Error('the answer is larger than 16 MiB')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** `Retry-After`: seconds, or a date (RFC 9110 §10.2.3), as ms from now; null for none. */
+export function waitOf({ headers }: Response, now: number): number | null {
+  const header = headers.get('retry-after') ?? ''
+  const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
+  return wait > 0 ? wait : null
+}
+
+/** The cause of a failed fetch has more detail than its message. `timeout` is in ms. */
+export function reasonOf(error: unknown, timeout: number): string {
+  const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } }
+  if (name === 'TimeoutError') return `no answer within ${timeout / 1000} s`
+  return cause?.code ?? cause?.message ?? message
+}
