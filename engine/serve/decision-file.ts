@@ -1,9 +1,9 @@
 // Decisions that wait for their steps, on disk, so that a restart does not forget them. Nothing of it is on the path of an
 // evaluation; recording a step that has waited for long writes one short line.
-import { closeSync, existsSync, openSync, renameSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, openSync, renameSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '../files/durable-file.js'
-import { takeLock } from '../files/lock-file.js'
+import { holdFolder, leftFolders } from '../trace/journal-folders.js'
 import { keyOf, type OpenDecision } from './open-decision.js'
 
 export interface DecisionFile {
@@ -16,38 +16,25 @@ export interface DecisionFile {
   readonly close: (open: ReadonlyMap<string, OpenDecision>) => void
 }
 
-/** Engines that share one data directory. */
-const maxFolders = 16
 /** Lines beyond those that are needed before the file is written anew. */
 const maxSpareLines = 1000
 const fileName = 'open.jsonl'
 
 /** The file in the first folder that no other process holds; null, and a line for the operator, when there is none. */
 export function openDecisionFile(data_folder: string, report: (line: string) => void): DecisionFile | null {
-  const folders = Array.from({ length: maxFolders }, (_, index) =>
-    join(data_folder, index === 0 ? 'decisions' : `decisions-${index + 1}`),
-  )
-  for (const folder of folders) {
-    const release = tryLock(folder)
-    if (release === null) continue
-    const own = { folder, release }
-    const ended = folders.filter((other) => other !== folder && existsSync(join(other, fileName))).flatMap(held)
-    const left = [own, ...ended].flatMap((each) => decisionsIn(each.folder, report))
-    const file = decisionFile(join(folder, fileName), left, release, report)
-    for (const other of ended) {
-      rmSync(join(other.folder, fileName), { force: true })
-      other.release()
-    }
-    return file
+  const own = holdFolder(data_folder, 'decisions')
+  if (own === null) {
+    report(`no folder below \`${data_folder}\` can be used: decisions that wait for their steps end with this process`)
+    return null
   }
-  report(`no folder below \`${data_folder}\` can be used: decisions that wait for their steps end with this process`)
-  return null
-}
-
-/** The folder, when its process has ended. */
-function held(folder: string) {
-  const release = tryLock(folder)
-  return release === null ? [] : [{ folder, release }]
+  const ended = leftFolders(data_folder, 'decisions', own.folder)
+  const left = [own, ...ended].flatMap(({ folder }) => decisionsIn(folder, report))
+  const file = decisionFile(join(own.folder, fileName), left, own.release, report)
+  for (const { folder, release } of ended) {
+    rmSync(join(folder, fileName), { force: true })
+    release()
+  }
+  return file
 }
 
 function decisionFile(
@@ -148,15 +135,6 @@ function writeAll(file: number, text: string): void {
 
 function lineOf(decision: OpenDecision): string {
   return `+${JSON.stringify(decision)}\n`
-}
-
-/** Null when another process holds the folder, or it cannot be written. */
-function tryLock(folder: string): (() => void) | null {
-  try {
-    return takeLock(folder)
-  } catch {
-    return null
-  }
 }
 
 function decisionsIn(folder: string, report: (line: string) => void): readonly OpenDecision[] {

@@ -1,4 +1,4 @@
-// The folders of journals: each is held by one process, and what ended processes left is taken over.
+// The folders of queues on disk: each is held by one process, and what ended processes left is taken over.
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { takeLock } from '../files/lock-file.js'
@@ -8,7 +8,7 @@ export interface HeldFolder {
   readonly release: () => void
 }
 
-/** Engines that share one folder for their journals. */
+/** Engines that share one data directory. */
 const maxFolders = 16
 
 /** The first folder that no other process holds; null when there is none. */
