@@ -9,6 +9,7 @@ import { payloadChoices, payloadsIn, withoutPayloads } from './metadata.js'
 import { otlpSink } from './otlp.js'
 import { endpointProblem } from './otlp-endpoint.js'
 import {
+  addressIn,
   agentKeyOf,
   dataFolder,
   type LogSettings,
@@ -130,16 +131,10 @@ function problemOfApi(settings: LogSettings, name: string): string | null {
     ...(agentKeyOf(settings) === '' ? ['SVC_AGENT_KEY (or --agent-key)'] : []),
   ]
   if (missing.length > 0) return `${name} is \`api\`, which needs a platform: set ${missing.join(' and ')}`
-  if (!isHttp(env.SVC_API_URL ?? '')) return 'SVC_API_URL is not an http(s) address without a user name'
+  if (addressIn(env.SVC_API_URL ?? '') === null) return 'SVC_API_URL is not an http(s) address without a user name'
   if (spoolMib(env) === null)
     return `SVC_SPOOL_MIB must be a whole number of MiB from ${minSpoolMib} to ${maxSpoolMib}, found \`${env.SVC_SPOOL_MIB}\``
   return null
-}
-
-function isHttp(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { protocol, username, password } = new URL(text)
-  return /^https?:$/.test(protocol) && username === '' && password === ''
 }
 
 /**

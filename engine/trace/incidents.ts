@@ -8,10 +8,10 @@ import { openLines } from './file.js'
 import { withoutPayloads } from './metadata.js'
 import type { Receiver } from './post.js'
 import { postLines } from './post-lines.js'
+import { addressIn, dataFolder, type Environment } from './settings.js'
 import type { Sink, TraceLine } from './sink.js'
 import { spooled, spoolLimits } from './spooled.js'
 
-type Environment = Readonly<Record<string, string | undefined>>
 type IncidentLine = Extract<TraceLine, { kind: 'incident' }>
 type StepLine = Extract<TraceLine, { kind: 'step' }>
 
@@ -37,8 +37,9 @@ export function incidentProblem(options: IncidentOptions, env: Environment): str
   const missing = ['SVC_API_URL', 'SVC_API_KEY'].filter((name) => !env[name])
   if (location === 'api' && missing.length > 0)
     return `${location_name} is \`api\`, which needs a platform: set ${missing.join(' and ')}`
-  if (location === 'api' && !isAddress(env.SVC_API_URL ?? '')) return 'SVC_API_URL is not an http(s) address'
-  const is_known = ['trace', 'stdout', 'api'].includes(location) || /^file:./.test(location) || isAddress(location)
+  if (location === 'api' && addressIn(env.SVC_API_URL ?? '') === null) return 'SVC_API_URL is not an http(s) address'
+  const is_known =
+    ['trace', 'stdout', 'api'].includes(location) || /^file:./.test(location) || addressIn(location) !== null
   if (!is_known)
     return `${location_name} must be trace, stdout, file:PATH, api, or an http(s) address without a user name, found \`${location}\``
   if (format !== 'incident' && format !== 'behavior')
@@ -46,12 +47,6 @@ export function incidentProblem(options: IncidentOptions, env: Environment): str
   if (format === 'behavior' && location === 'trace')
     return `${format_name} is \`behavior\`, which the trace does not have: set ${location_name} to stdout, file:PATH, api or an http(s) address`
   return null
-}
-
-function isAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { protocol, username, password } = new URL(text)
-  return /^https?:$/.test(protocol) && username === '' && password === ''
 }
 
 /** The sink with incidents delivered as the settings say, which must have no problem. Throws when a file cannot be opened. */
@@ -125,7 +120,7 @@ function openOutput(location: string, env: Environment, out: Writable, report: (
   const receiver: Receiver = is_api
     ? { href: endpointOf(url, 'api/v1/incidents').href, api_key }
     : { href: location, api_key: null }
-  const folder = env.SVC_CACHE_DIR || join(env.SVC_DATA_DIR || 'data', 'cache')
+  const folder = env.SVC_CACHE_DIR || join(dataFolder(env), 'cache')
   const name = `incidents-${createHash('sha256').update(receiver.href).digest('hex').slice(0, 32)}`
   const { write, spool, sender } = spooled({
     folder,

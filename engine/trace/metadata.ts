@@ -7,9 +7,8 @@ import { digestOfGate, isGateWord } from '../rules/gate-words.js'
 import { everyLabel, labelsOrPublic, leastTrusted, memoryMember } from '../rules/labels.js'
 import { prototypeKeys } from '../rules/members.js'
 import { toolName, toolsMember } from '../rules/task-tools.js'
+import type { Environment } from './settings.js'
 import type { TraceLine } from './sink.js'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** The member of `meta` that marks a step whose payloads were left out. */
 export const payloadsMember = 'svc.payloads'

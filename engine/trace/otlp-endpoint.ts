@@ -1,5 +1,5 @@
 // Where spans are sent: the address of `otlp:URL`, and the headers that OpenTelemetry takes from the environment.
-type Environment = Readonly<Record<string, string | undefined>>
+import { addressIn, type Environment } from './settings.js'
 
 export interface OtlpEndpoint {
   readonly href: string
@@ -12,7 +12,7 @@ const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** The problem with the location or the headers; null when spans can be sent. No value of a header is named. */
 export function endpointProblem(location: string, env: Environment): string | null {
-  const url = addressIn(location)
+  const url = addressIn(location.slice('otlp:'.length))
   if (url === null)
     return `\`${location}\` is not a log location: write \`otlp:\` and an http(s) address without a user name, such as otlp:http://127.0.0.1:4318`
   const wrong = headerParts(env).find((part) => !isHeader(part))
@@ -22,18 +22,11 @@ export function endpointProblem(location: string, env: Environment): string | nu
 
 /** The endpoint at a location that has no problem. Without a path the address gets `/v1/traces`. */
 export function endpointAt(location: string, env: Environment): OtlpEndpoint {
-  const url = addressIn(location)
+  const url = addressIn(location.slice('otlp:'.length))
   if (url === null) throw new Error(`\`${location}\` is not an address`)
   if (url.pathname === '/') url.pathname = '/v1/traces'
   const headers = headerParts(env).map((part) => [nameOf(part).toLowerCase(), valueIn(part)] as const)
   return { href: url.href, headers: Object.fromEntries(headers) }
-}
-
-function addressIn(location: string): URL | null {
-  const text = location.slice('otlp:'.length)
-  if (!URL.canParse(text)) return null
-  const url = new URL(text)
-  return /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' ? url : null
 }
 
 function headerParts({ [variable]: text = '' }: Environment): string[] {

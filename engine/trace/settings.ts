@@ -13,6 +13,13 @@ export interface LogSettings {
   readonly env: Environment
 }
 
+/** The address of a receiver; null for another text, and for one with a user name. */
+export function addressIn(text: string): URL | null {
+  if (!URL.canParse(text)) return null
+  const url = new URL(text)
+  return /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' ? url : null
+}
+
 export const logFormats = ['behavior', 'entry'] as const
 
 /** The location without `auto`, which is the platform when the policies come from it, and a file otherwise. */

@@ -1,5 +1,6 @@
 // Lines of a trace ⇄ the body and the answer of POST /api/v1/traces. The text of a line is passed on as it is: parsing it and
 // writing it again would delay the steps that are evaluated meanwhile.
+import { stepOfEnd } from './end-step.js'
 import { isCode, objectIn } from './post.js'
 import type { Failure, Rejection } from './sender.js'
 
@@ -48,10 +49,9 @@ function itemOf(line: string): { readonly list: List; readonly text: string } | 
 /** The end of a task that has steps and no task.end, as that step. */
 function endOf(line: string): { readonly list: List; readonly text: string } | 'unreadable' | null {
   try {
-    const { task_id, agent_id, step, recorded_at: timestamp } = JSON.parse(line) as Readonly<Record<string, unknown>>
-    if (step === undefined || step === null) return null
-    const ids = { task_id, ...(typeof agent_id === 'string' && { agent_id }), step }
-    const sent = { ...ids, step_type: 'task.end', timestamp, meta: { 'svc.end': 'end_task' } }
+    const step = stepOfEnd(JSON.parse(line) as Parameters<typeof stepOfEnd>[0])
+    if (step === null) return null
+    const { kind: _kind, recorded_at: _recorded_at, ...sent } = step
     return { list: 'steps', text: JSON.stringify(sent) }
   } catch {
     return 'unreadable'
