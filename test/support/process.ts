@@ -28,11 +28,14 @@ export function startProcess(env: Readonly<Record<string, string>>): Promise<Pla
   })
   const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
   let printed = ''
+  let isReady = false
   return new Promise((resolve, reject) => {
     const read = (chunk: Buffer) => {
       printed += chunk.toString()
       const url = /running at (http:\S+)/.exec(printed)?.[1]
-      if (!printed.includes('API description') || url === undefined) return
+      // Later output comes when the data directory may be removed.
+      if (isReady || !printed.includes('API description') || url === undefined) return
+      isReady = true
       const { api_key, operator_token } = credentialsIn(env.SVC_DATA_DIR ?? 'data')
       resolve({
         url,

@@ -12,6 +12,7 @@ import { scopeOf } from '../../../platform/db/scope.js'
 import { sharedPostgres } from '../../support/postgres.js'
 import { type PlatformProcess, serverKey, startProcess } from '../../support/process.js'
 import { fillForReports } from '../../support/report-fill.js'
+import { untilDone } from '../../support/soon.js'
 
 const entries = Number(process.env.SVC_REPORT_ENTRIES ?? 6_000)
 const formats = (process.env.SVC_REPORT_FORMATS ?? 'json,pdf').split(',')
@@ -116,7 +117,8 @@ async function makeUnderLoad(platform: PlatformProcess, call: Call, agent_id: st
   let highest = 0
   let step = 0
   const start = performance.now()
-  const { id } = await call<{ id: string }>('POST', '/api/v1/reports', { from: '2020-01-01T00:00:00Z', to, format })
+  const period = { from: '2020-01-01T00:00:00Z', to }
+  const { id } = await untilDone(() => call<{ id: string }>('POST', '/api/v1/reports', { ...period, format }))
   for (;;) {
     step += 1
     await timed('POST /logs', () => logStep(call, agent_id, `load-${format}-${to}`, step))
@@ -164,7 +166,6 @@ describe.each(kinds.map((kind) => ({ kind })))('a report of many entries on $kin
       const ids = await agentsOf(call)
       for (let size = 0; size < entries; await setTimeout(500))
         size = (await call<{ size: number }>('GET', '/api/v1/log/checkpoint').catch(() => ({ size: 0 }))).size
-      await setTimeout(2000)
       for (const format of formats) {
         const made = await makeUnderLoad(platform, call, ids[0] ?? '', format)
         console.log(JSON.stringify({ kind, entries, seeded, ...made }))
