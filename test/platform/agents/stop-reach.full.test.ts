@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Evaluation, Stop } from '@svc/schemas'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { sharedPostgres } from '../../support/postgres.js'
 import { type PlatformProcess, startProcess } from '../../support/process.js'
 import { type Serve, startServe } from '../../support/serve.js'
+import { soon } from '../../support/soon.js'
 
 const engines = 10
 const tasksPerEngine = 100
@@ -17,10 +18,8 @@ const tasksPerEngine = 100
 const atOnce = 4
 /** Between two requests of one of them, ms: about 400 evaluations a second in all. */
 const pauseMs = 100
-/** How long answers are watched after a change, ms. */
-const watchedMs = 4_000
-/** ms: far below the TTL of 300 s. The figures are printed; how small they are depends on what else the machine does. */
-const bar = 10_000
+/** A change has reached all engines when so many answers in a row agree: about two seconds of all engines. */
+const agreeing = 800
 
 const answers: { readonly at: number; readonly blocked: boolean }[] = []
 
@@ -44,17 +43,17 @@ it.each(['pglite', 'postgresql'])(
       const loops = serves.flatMap((serve, n) =>
         Array.from({ length: atOnce }, (_, worker) => keepEvaluating(agent, running, serve, n, worker)),
       )
-      await watched()
+      await agreed(false)
       expect(answers.some(({ blocked }) => blocked)).toBe(false)
       const stopped = performance.now()
       const { id } = await post<Stop>(platform, '/api/v1/stops', { workspace: true, reason: 'a measurement' })
       const stop_answered = performance.now() - stopped
-      await watched()
+      await agreed(true)
       const lastAllowed = Math.max(...answers.filter(({ blocked }) => !blocked).map(({ at }) => at)) - stopped
       const from = answers.length
       const resumed = performance.now()
       await post(platform, `/api/v1/stops/${id}/resume`, {})
-      await watched()
+      await agreed(false)
       const lastBlocked =
         Math.max(
           ...answers
@@ -66,9 +65,6 @@ it.each(['pglite', 'postgresql'])(
       await Promise.all(loops)
       const figures = { kind, evaluations: answers.length, stop_answered, lastAllowed, lastBlocked }
       process.stdout.write(`${JSON.stringify(figures)}\n`)
-      expect(lastAllowed).toBeLessThan(bar)
-      expect(lastBlocked).toBeLessThan(bar)
-      expect(answers.at(-1)?.blocked).toBe(false)
     } finally {
       running.now = false
       for (const serve of serves) await serve.discard()
@@ -77,10 +73,16 @@ it.each(['pglite', 'postgresql'])(
       rmSync(path, { recursive: true, force: true })
     }
   },
-  120_000,
 )
 
-const watched = () => setTimeout(watchedMs)
+/** Waits until all engines answer so; far less than the TTL of 300 s, so a change did not wait for that. */
+function agreed(blocked: boolean): Promise<void> {
+  const from = answers.length
+  return vi.waitFor(() => {
+    const last = answers.slice(from).slice(-agreeing)
+    expect([last.length, last.every((answer) => answer.blocked === blocked)]).toEqual([agreeing, true])
+  }, soon)
+}
 
 async function engineOf({ url, api_key }: PlatformProcess, agent_key: string): Promise<Serve> {
   const body = JSON.stringify({ agent_key, owner_id: 'o', purpose: 'p' })

