@@ -11,7 +11,7 @@ import { bundleOf, entriesOf, policiesOf, SketchedLog, trust } from '../support/
 import { runSvc } from '../support/svc.js'
 
 /** Each takes 0.2 s; SVC_REJUDGE_TRIES=200 is the long run. */
-const tries = Number(process.env.SVC_REJUDGE_TRIES ?? 40)
+const tries = Number(process.env.SVC_REJUDGE_TRIES ?? 20)
 /** Of so many tries one goes through a signed bundle; the others through its entries alone, which takes a tenth of the time. */
 const bundledEach = Number(process.env.SVC_REJUDGE_EACH ?? 20)
 const tasks = 500

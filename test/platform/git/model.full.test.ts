@@ -2,6 +2,6 @@
 import { describeHistories } from '../../support/history-suite.js'
 
 /** SVC_HISTORIES=1000 plays more of them. */
-const memory = Number(process.env.SVC_HISTORIES ?? 300)
+const memory = Number(process.env.SVC_HISTORIES ?? 160)
 
 await describeHistories({ memory, git: 10, steps: 14 })
