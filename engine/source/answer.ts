@@ -4,10 +4,10 @@
 const maxAnswerBytes = 16 * 1024 * 1024
 
 /** The whole body. Rejects when it is too large. */
-export async function bytesOf(response: Response): Promise<Buffer> {
+export async function bytesOf({ body }: { readonly body: AsyncIterable<Uint8Array> | null }): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body ?? []) {
     size += chunk.length
     if (size > maxAnswerBytes) throw new Error('the answer is larger than 16 MiB')
     chunks.push(chunk)
@@ -16,7 +16,7 @@ export async function bytesOf(response: Response): Promise<Buffer> {
 }
 
 /** `Retry-After`: seconds, or a date (RFC 9110 §10.2.3), as ms from now; null for none. */
-export function waitOf({ headers }: Response, now: number): number | null {
+export function waitOf({ headers }: { readonly headers: Pick<Headers, 'get'> }, now: number): number | null {
   const header = headers.get('retry-after') ?? ''
   const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
   return wait > 0 ? wait : null

@@ -151,11 +151,12 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     const offset = reader.remove(count)
     if (offset !== null) moveTo(offset, count)
   }
+  const { oldest } = reader
   const { flush, settled, drain } = writer
   return {
     add: (text) => addUpTo(text, capacity),
     addReserved: (text) => addUpTo(text, limits.max_bytes),
-    ...{ first, remove, size, waiting, capacity, flush, settled, drain },
+    ...{ first, remove, oldest, size, waiting, capacity, flush, settled, drain },
     position: () => end,
     room: () => Math.min(capacity - waiting(), writer.room()),
     roomIn: () => (writer.room() < capacity - waiting() ? 'buffer' : 'spool'),

@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { versionOf } from '@svc/schemas'
+import { jsonList } from './body.js'
+import { headOf } from './line-head.js'
 import { endpointAt, type OtlpEndpoint } from './otlp-endpoint.js'
-import { failureOf, objectIn, post } from './post.js'
+import { failureOf, isTaken, objectIn, post } from './post.js'
 import type { Delivery, Rejection } from './sender.js'
 import { dataFolder, type Environment } from './settings.js'
 import type { Sink } from './sink.js'
@@ -29,7 +31,7 @@ export function otlpSink(location: string, env: Environment, service: string, re
     on_stdout: false,
     write: (line) => {
       const span = spanOf(line)
-      if (span !== null) write(JSON.stringify(span))
+      if (span !== null) write(spanLine(line.recorded_at, span))
     },
     settled: spool.settled,
     recall: null,
@@ -37,6 +39,11 @@ export function otlpSink(location: string, env: Environment, service: string, re
     close: sender.close,
     status: () => statusOf(spool, sender, dropped()),
   }
+}
+
+/** A span with the head of a line, so that the age of what waits is known. */
+function spanLine(recorded_at: string, span: object): string {
+  return `{"kind":"span","recorded_at":${JSON.stringify(recorded_at)},${JSON.stringify(span).slice(1)}`
 }
 
 const postTimeoutMs = 10_000
@@ -47,18 +54,18 @@ const finalStatuses = [400, 413, 422]
 export async function postSpans(
   { href, headers }: OtlpEndpoint,
   service: string,
-  spans: readonly string[],
+  lines: readonly Buffer[],
   stopping: AbortSignal,
 ): Promise<Delivery> {
   const { origin } = new URL(href)
-  const body = exportRequest(service, spans)
+  const body = exportRequest(service, lines)
   const answer = await post({ href, headers, api_key: null, body, timeout_ms: postTimeoutMs, noun: 'spans' }, stopping)
-  if (!('response' in answer)) return { kind: 'failed', ...answer }
-  const { response, bytes } = answer
-  if (response.ok) return { kind: 'delivered', taken: spans.length, rejected: rejectedIn(bytes), later: null }
-  const problem = `${origin} does not take spans (${response.status})${remedyOf(response.status)}`
-  if (finalStatuses.includes(response.status)) return { kind: 'rejected', problem, detail: '' }
-  return { kind: 'failed', ...failureOf(response, problem, Date.now()) }
+  if ('problem' in answer) return { kind: 'failed', ...answer }
+  if (isTaken(answer))
+    return { kind: 'delivered', taken: lines.length, rejected: rejectedIn(answer.bytes), later: null }
+  const problem = `${origin} does not take spans (${answer.status})${remedyOf(answer.status)}`
+  if (finalStatuses.includes(answer.status)) return { kind: 'rejected', problem, detail: '' }
+  return { kind: 'failed', ...failureOf(answer, problem, Date.now()) }
 }
 
 function remedyOf(status: number): string {
@@ -67,12 +74,16 @@ function remedyOf(status: number): string {
   return status === 415 ? ': it must accept OTLP as JSON' : ''
 }
 
-/** The spans are JSON texts. */
-function exportRequest(service: string, spans: readonly string[]): string {
+function exportRequest(service: string, lines: readonly Buffer[]): Buffer[] {
   const resource = { attributes: [{ key: 'service.name', value: { stringValue: service } }] }
   const scope = JSON.stringify({ name: 'svc', version: versionOf('engine') })
-  const scopeSpans = `[{"scope":${scope},"spans":[${spans.join(',')}]}]`
-  return `{"resourceSpans":[{"resource":${JSON.stringify(resource)},"scopeSpans":${scopeSpans}}]}`
+  const begin = `{"resourceSpans":[{"resource":${JSON.stringify(resource)},"scopeSpans":[{"scope":${scope},"spans":`
+  return [Buffer.from(begin), ...jsonList(lines.map(spanIn)), Buffer.from('}]}]}')]
+}
+
+/** The span of a line without its head; a line of an earlier version has none. */
+function spanIn(line: Buffer): readonly Buffer[] {
+  return headOf(line)?.others ?? [line]
 }
 
 const maxDetail = 300

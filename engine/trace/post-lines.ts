@@ -1,5 +1,6 @@
 // Sends incidents as a JSON list to an HTTP address, such as POST /api/v1/incidents of a platform.
-import { failureOf, objectIn, post, problemIn, type Receiver } from './post.js'
+import { jsonList } from './body.js'
+import { failureOf, isTaken, objectIn, post, problemIn, type Receiver } from './post.js'
 import type { Delivery, Rejection } from './sender.js'
 
 const postTimeoutMs = 10_000
@@ -9,25 +10,24 @@ const finalStatuses = [400, 413, 415, 422]
 /** One request; never rejects. No message contains the key. */
 export async function postLines(
   receiver: Receiver,
-  lines: readonly string[],
+  lines: readonly Buffer[],
   stopping: AbortSignal,
 ): Promise<Delivery> {
   const { href, api_key } = receiver
   const { origin } = new URL(href)
-  const body = `[${lines.join(',')}]`
+  const body = jsonList(lines.map((line) => [line]))
   const answer = await post({ ...receiver, body, timeout_ms: postTimeoutMs, noun: 'incidents' }, stopping)
-  if (!('response' in answer)) return { kind: 'failed', ...answer }
-  const { response, bytes } = answer
-  const { status } = response
-  if (response.ok) {
-    const rejected = api_key === null ? [] : rejectedIn(bytes)
+  if ('problem' in answer) return { kind: 'failed', ...answer }
+  const { status } = answer
+  if (isTaken(answer)) {
+    const rejected = api_key === null ? [] : rejectedIn(answer.bytes)
     return { kind: 'delivered', taken: lines.length, rejected, later: null }
   }
-  const { detail } = problemIn(response, bytes)
+  const { detail } = problemIn(answer)
   const why = typeof detail === 'string' ? `: ${detail.slice(0, maxDetail)}` : ''
   const problem = `${origin} does not take incidents (${status})${why}`
   if (finalStatuses.includes(status)) return { kind: 'rejected', problem, detail: why }
-  return { kind: 'failed', ...failureOf(response, remedyOf(status, origin, api_key) ?? problem, Date.now()) }
+  return { kind: 'failed', ...failureOf(answer, remedyOf(status, origin, api_key) ?? problem, Date.now()) }
 }
 
 const maxDetail = 300

@@ -2,7 +2,7 @@
 import { endpointOf } from '../source/fetch.js'
 import { failureOf, post, problemIn } from './post.js'
 import type { Delivery } from './sender.js'
-import { traceOutcome, traceRequest } from './trace-request.js'
+import { type TraceRequest, traceOutcome, traceRequest } from './trace-request.js'
 
 export interface TracePlatform {
   readonly url: string
@@ -16,19 +16,18 @@ const postTimeoutMs = 30_000
 /** One request; never rejects. No message contains the key or a payload. */
 export async function postTraces(
   { url, api_key, agent_key }: TracePlatform,
-  lines: readonly string[],
+  lines: readonly Buffer[],
   stopping: AbortSignal,
 ): Promise<Delivery> {
   const { href, origin } = endpointOf(url, 'api/v1/traces')
-  const request = traceRequest(lines, agent_key)
+  const request = await traceRequest(lines, agent_key)
   const { body } = request
   if (body === null) return outcomeOf(request, lines.length, Buffer.alloc(0), origin)
   const answer = await post({ href, api_key, body, timeout_ms: postTimeoutMs, noun: 'traces' }, stopping)
-  if (!('response' in answer)) return { kind: 'failed', ...answer }
-  const { response, bytes } = answer
-  const { status } = response
-  if (status === 200) return outcomeOf(request, lines.length, bytes, origin)
-  const { code, detail } = problemIn(response, bytes)
+  if ('problem' in answer) return { kind: 'failed', ...answer }
+  const { status } = answer
+  if (status === 200) return outcomeOf(request, lines.length, answer.bytes, origin)
+  const { code, detail } = problemIn(answer)
   // A proxy limits the size of requests: smaller ones pass.
   const is_final = status === 413 || ([400, 415, 422].includes(status) && typeof code === 'string')
   if (is_final) {
@@ -36,10 +35,10 @@ export async function postTraces(
     return { kind: 'rejected', problem, detail: typeof detail === 'string' ? detail : '' }
   }
   const problem = problemOf(status, { code, detail }, origin, agent_key)
-  return { kind: 'failed', ...failureOf(response, problem, Date.now()) }
+  return { kind: 'failed', ...failureOf(answer, problem, Date.now()) }
 }
 
-function outcomeOf(request: ReturnType<typeof traceRequest>, count: number, bytes: Buffer, origin: string): Delivery {
+function outcomeOf(request: TraceRequest, count: number, bytes: Buffer, origin: string): Delivery {
   const asFailure = (problem: string) => ({ problem: `${origin}: ${problem}`, retry_after: null, is_away: false })
   const outcome = traceOutcome(request, count, bytes, asFailure)
   if (outcome !== null) return { kind: 'delivered', ...outcome }

@@ -1,5 +1,10 @@
-// One request with a JSON body to a receiver of lines.
+// One request with a JSON body to a receiver of lines. It is made with node:http, whose requests write their body in pieces under a
+// known length; `fetch` copies a body several times at once.
+import { request as requestHttp } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { versionOf } from '@svc/schemas'
 import { bytesOf, reasonOf, waitOf } from '../source/answer.js'
+import { sizeOf, writeParts } from './body.js'
 import type { Failure } from './sender.js'
 
 export interface Receiver {
@@ -11,32 +16,82 @@ export interface Receiver {
 export interface Posting extends Receiver {
   /** Besides the type and the key. */
   readonly headers?: Readonly<Record<string, string>>
-  readonly body: string
+  /** The parts of the body, one after the other. */
+  readonly body: readonly Buffer[]
   readonly timeout_ms: number
   /** What the body holds, such as `incidents`. */
   readonly noun: string
 }
 
+export interface Answer {
+  readonly status: number
+  readonly headers: { readonly get: (name: string) => string | null }
+  readonly bytes: Buffer
+}
+
 /** The answer, or why there is none; never rejects, and reads the whole answer. No message contains the key. */
-export async function post(
-  { href, api_key, body, timeout_ms, noun, headers: others }: Posting,
-  stopping: AbortSignal,
-): Promise<{ readonly response: Response; readonly bytes: Buffer } | Failure> {
-  const { origin } = new URL(href)
-  const headers = {
-    ...others,
-    'content-type': 'application/json',
-    ...(api_key !== null && { authorization: `Bearer ${api_key}` }),
-  }
+export async function post(posting: Posting, stopping: AbortSignal): Promise<Answer | Failure> {
+  const { href, timeout_ms, noun } = posting
   try {
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeout_ms)])
-    // A redirect would send the key and the lines to another address.
-    const response = await fetch(href, { method: 'POST', headers, body, redirect: 'manual', signal })
-    return { response, bytes: await bytesOf(response) }
+    const open = await requestFor(href)
+    // The body was made in this turn of the event loop, and the answer is read in that of its last bytes.
+    await nextTurn()
+    const answer = await exchange(posting, signal, open, true)
+    await nextTurn()
+    return answer
   } catch (error) {
-    const problem = `${noun} cannot be sent to ${origin}: ${reasonOf(error, timeout_ms)}`
+    const problem = `${noun} cannot be sent to ${new URL(href).origin}: ${reasonOf(error, timeout_ms)}`
     return { problem, retry_after: null, is_away: true }
   }
+}
+
+/** The modules for TLS are loaded by those who need them. */
+async function requestFor(href: string): Promise<typeof requestHttp> {
+  return href.startsWith('https:') ? (await import('node:https')).request : requestHttp
+}
+
+/**
+ * Redirects are not followed: they would send the key and the lines to another address. `may_repeat`: a receiver may close a
+ * connection that was idle at the moment of the request, which is then made once more on another one.
+ */
+function exchange(posting: Posting, signal: AbortSignal, open: typeof requestHttp, may_repeat: boolean) {
+  return new Promise<Answer>((resolve, reject) => {
+    const fail = (cause: unknown) => reject(signal.aborted ? signal.reason : new Error('no answer', { cause }))
+    const request = open(posting.href, { method: 'POST', headers: headersOf(posting), signal })
+    let is_answered = false
+    request.on('error', (error) => {
+      const is_idle = request.reusedSocket && !is_answered && !signal.aborted
+      if (is_idle && may_repeat) resolve(exchange(posting, signal, open, false))
+      else fail(error)
+    })
+    request.on('response', (response) => {
+      is_answered = true
+      const { statusCode: status = 0, headers } = response
+      const get = (name: string) => [headers[name] ?? null].flat()[0] ?? null
+      bytesOf({ body: response }).then((bytes) => {
+        resolve({ status, headers: { get }, bytes })
+        // It was answered before its end.
+        if (!request.writableFinished) request.destroy()
+      }, fail)
+    })
+    void writeParts(request, posting.body)
+  })
+}
+
+function headersOf({ headers, api_key, body }: Posting) {
+  return {
+    'user-agent': `svc/${versionOf('engine')}`,
+    ...headers,
+    'content-type': 'application/json',
+    'content-length': sizeOf(body),
+    ...(api_key !== null && { authorization: `Bearer ${api_key}` }),
+  }
+}
+
+/** True for the answers of success. */
+export function isTaken({ status }: Answer): boolean {
+  return status >= 200 && status < 300
 }
 
 /** Null when the bytes are no JSON object. */
@@ -50,8 +105,8 @@ export function objectIn(bytes: Buffer): Readonly<Record<string, unknown>> | nul
 }
 
 /** The problem document (RFC 9457) of an answer; empty when a proxy or another server answered. */
-export function problemIn(response: Response, bytes: Buffer): { readonly detail?: unknown; readonly code?: string } {
-  const is_problem = /^application\/problem\+json/.test(response.headers.get('content-type') ?? '')
+export function problemIn({ headers, bytes }: Answer): { readonly detail?: unknown; readonly code?: string } {
+  const is_problem = /^application\/problem\+json/.test(headers.get('content-type') ?? '')
   const { detail, code } = (is_problem ? objectIn(bytes) : null) ?? {}
   return { detail, ...(isCode(code) && { code }) }
 }
@@ -64,7 +119,7 @@ export function isCode(code: unknown): code is string {
 /** Answers of a receiver, or of a proxy before it, that is starting or has gone. */
 const away: ReadonlySet<number> = new Set([408, 499, 502, 503, 504])
 
-/** Why lines are sent again after an answer with this status. */
-export function failureOf(response: Response, problem: string, now: number): Failure {
-  return { problem, retry_after: waitOf(response, now), is_away: away.has(response.status) }
+/** Why lines are sent again after this answer. */
+export function failureOf(answer: Answer, problem: string, now: number): Failure {
+  return { problem, retry_after: waitOf(answer, now), is_away: away.has(answer.status) }
 }

@@ -11,6 +11,10 @@ export interface Rejection {
   readonly detail: string
 }
 
+export interface RejectedLine extends Rejection {
+  readonly bytes: Buffer
+}
+
 /** What became of lines that were sent together. */
 export type Delivery =
   /** The first `taken` lines need not be sent again; `later` is why the others must. */
@@ -36,9 +40,9 @@ export interface Failure {
 export interface SenderParts {
   readonly spool: Spool
   /** Never rejects. */
-  readonly deliver: (lines: readonly string[], signal: AbortSignal) => Promise<Delivery>
-  /** Receives each line that was rejected for good; null: its problem is reported. */
-  readonly reject: ((text: string, rejection: Rejection) => void) | null
+  readonly deliver: (lines: readonly Buffer[], signal: AbortSignal) => Promise<Delivery>
+  /** Receives the lines of a delivery that were rejected for good; never rejects. Null: their problems are reported. */
+  readonly reject: ((rejected: readonly RejectedLine[]) => Promise<void>) | null
   /** Called when lines have left the spool. */
   readonly onRoom: () => void
   /** What the lines are, such as `incidents`. */
@@ -58,8 +62,8 @@ export interface SenderStatus {
   readonly last_problem: string | null
   /** ms since 1970 */
   readonly last_sent_at: number | null
-  /** The oldest line that waits, as far as it was read. */
-  readonly oldest: string | null
+  /** ms since 1970; no line that waits and was not read yet is older. Null when all were read. */
+  readonly unread_since: number | null
 }
 
 export interface Sender {
@@ -83,7 +87,7 @@ export function startSender(parts: SenderParts): Sender {
   const { spool, report, noun } = parts
   const stopping = new AbortController()
   const closing = new AbortController()
-  const status: SenderStatus = { sent: 0, rejected: 0, last_problem: null, last_sent_at: null, oldest: null }
+  const status: SenderStatus = { sent: 0, rejected: 0, last_problem: null, last_sent_at: null, unread_since: null }
   const state: SenderState = { ...status, failures: 0, gather_until: 0 }
   let sending: Promise<void> | null = null
   const start = () => {
@@ -94,6 +98,7 @@ export function startSender(parts: SenderParts): Sender {
   }
   // The answer to the step leaves first.
   const wake = () => {
+    state.unread_since ??= parts.clock()
     if (sending === null && !closing.signal.aborted) setImmediate(start)
   }
   if (spool.size() > 0) wake()
@@ -133,15 +138,12 @@ async function sendAll(
     if (!reported.has(line)) report(line)
     reported.add(line)
   }
-  const remove = (lines: readonly string[], taken: number, rejected: readonly Rejection[]) => {
-    for (const rejection of rejected) {
-      if (parts.reject === null) reportOnce(rejection.problem)
-      else parts.reject(lines[rejection.line] ?? '', rejection)
-    }
+  const remove = async (lines: readonly Buffer[], taken: number, rejected: readonly Rejection[]) => {
+    if (parts.reject === null) for (const { problem } of rejected) reportOnce(problem)
+    else await parts.reject(rejected.map((one) => ({ ...one, bytes: lines[one.line] ?? Buffer.alloc(0) })))
     spool.remove(taken)
     state.rejected += rejected.length
     state.sent += taken - rejected.length
-    state.oldest = null
     if (taken === 0) return
     state.failures = 0
     state.last_sent_at = clock()
@@ -152,8 +154,7 @@ async function sendAll(
     const gathering = state.gather_until - performance.now()
     if (gathering > 0 && spool.size() < count) await pause(gathering, closing)
     const waiting = spool.size()
-    const lines = await readFirst(parts, count)
-    state.oldest = typeof lines === 'string' ? state.oldest : (lines[0] ?? null)
+    const lines = await readFirst(parts, state, count)
     const delivery = typeof lines === 'string' ? unread(lines) : await deliver(lines, stopping)
     // Long lines fill a delivery before they are many.
     const is_full = lines.length < Math.min(count, waiting)
@@ -163,8 +164,9 @@ async function sendAll(
       count = Math.ceil(lines.length / 2)
       continue
     }
-    if (typeof lines !== 'string' && delivery.kind === 'rejected') remove(lines, 1, [{ line: 0, ...delivery }])
-    if (typeof lines !== 'string' && delivery.kind === 'delivered') remove(lines, delivery.taken, delivery.rejected)
+    if (typeof lines !== 'string' && delivery.kind === 'rejected') await remove(lines, 1, [{ line: 0, ...delivery }])
+    if (typeof lines !== 'string' && delivery.kind === 'delivered')
+      await remove(lines, delivery.taken, delivery.rejected)
     const failure = failureIn(delivery)
     if (failure === null) {
       if (state.last_problem !== null) report(`${noun} are being sent again`)
@@ -182,12 +184,22 @@ async function sendAll(
 }
 
 /** The problem as text when the disk cannot be read. */
-async function readFirst({ spool, max_bytes, noun }: SenderParts, count: number): Promise<readonly string[] | string> {
+async function readFirst(
+  { spool, max_bytes, noun }: SenderParts,
+  state: SenderState,
+  count: number,
+): Promise<readonly Buffer[] | string> {
+  const { unread_since } = state
+  state.unread_since = null
+  const notRead = (problem: string) => {
+    state.unread_since = unread_since ?? state.unread_since
+    return problem
+  }
   try {
     const lines = await spool.first(count, max_bytes)
-    return lines.length > 0 || spool.size() === 0 ? lines : `${noun} are not on disk yet`
+    return lines.length > 0 || spool.size() === 0 ? lines : notRead(`${noun} are not on disk yet`)
   } catch (error) {
-    return `${noun} cannot be read from disk: ${error instanceof Error ? error.message : String(error)}`
+    return notRead(`${noun} cannot be read from disk: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

@@ -17,7 +17,7 @@ export interface SpooledParts {
   readonly noun: string
   readonly max_bytes: number
   /** Never rejects. */
-  readonly deliver: (lines: readonly string[], signal: AbortSignal) => Promise<Delivery>
+  readonly deliver: (lines: readonly Buffer[], signal: AbortSignal) => Promise<Delivery>
   readonly report: (line: string) => void
 }
 

@@ -1,6 +1,10 @@
-// Lines of a trace ⇄ the body and the answer of POST /api/v1/traces. The text of a line is passed on as it is: parsing it and
-// writing it again would delay the steps that are evaluated meanwhile.
+// Lines of a trace ⇄ the body and the answer of POST /api/v1/traces. The bytes of a line are passed on as they are: parsing and
+// writing them again would delay the steps that are evaluated meanwhile.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { jsonList } from './body.js'
 import { stepOfEnd } from './end-step.js'
+import { headOf } from './line-head.js'
 import { isCode, objectIn } from './post.js'
 import type { Failure, Rejection } from './sender.js'
 
@@ -9,50 +13,61 @@ type List = (typeof lists)[number]
 
 export interface TraceRequest {
   /** Null when none of the lines is sent. */
-  readonly body: string | null
+  readonly body: readonly Buffer[] | null
   /** For each list of the body, the index of the line of each item. */
   readonly sources: Readonly<Record<List, readonly number[]>>
   /** Lines that are not those of a trace. */
   readonly unreadable: readonly number[]
 }
 
-const head = /^\{"kind":"([a-z]+)","recorded_at":"[^"]*",(?=")/
+/** Lines that are read in one turn of the event loop. */
+const linesOfTurn = 100
 
-export function traceRequest(lines: readonly string[], agent_key: string): TraceRequest {
-  const items: Record<List, string[]> = { steps: [], incidents: [], unrecorded: [], gaps: [] }
+export async function traceRequest(lines: readonly Buffer[], agent_key: string): Promise<TraceRequest> {
+  const items: Record<List, Item['parts'][]> = { steps: [], incidents: [], unrecorded: [], gaps: [] }
   const sources: Record<List, number[]> = { steps: [], incidents: [], unrecorded: [], gaps: [] }
   const unreadable: number[] = []
   for (const [index, line] of lines.entries()) {
+    if (index % linesOfTurn === linesOfTurn - 1) await nextTurn()
     const found = itemOf(line)
     if (found === 'unreadable') unreadable.push(index)
     if (found === null || found === 'unreadable') continue
-    items[found.list].push(found.text)
+    items[found.list].push(found.parts)
     sources[found.list].push(index)
   }
-  const members = lists.flatMap((list) => (items[list].length > 0 ? `"${list}":[${items[list].join(',')}]` : []))
-  const body = members.length === 0 ? null : `{"agent_key":${JSON.stringify(agent_key)},${members.join(',')}}`
-  return { body, sources, unreadable }
+  const members = lists.flatMap((list) =>
+    items[list].length > 0 ? [Buffer.from(`,"${list}":`), ...jsonList(items[list])] : [],
+  )
+  const begin = Buffer.from(`{"agent_key":${JSON.stringify(agent_key)}`)
+  return { body: members.length === 0 ? null : [begin, ...members, Buffer.from('}')], sources, unreadable }
 }
 
+interface Item {
+  readonly list: List
+  readonly parts: readonly Buffer[]
+}
+
+const ownLists: Readonly<Record<string, List>> = { incident: 'incidents', unrecorded: 'unrecorded', gap: 'gaps' }
+
 /** Null for a line that is not sent: an evaluation, and the end of a task that has its step. */
-function itemOf(line: string): { readonly list: List; readonly text: string } | 'unreadable' | null {
-  const [begin, kind] = head.exec(line) ?? []
-  if (begin === undefined || !line.endsWith('}')) return 'unreadable'
-  if (kind === 'step') return { list: 'steps', text: `{${line.slice(begin.length)}` }
-  if (kind === 'incident') return { list: 'incidents', text: line }
-  if (kind === 'unrecorded') return { list: 'unrecorded', text: line }
-  if (kind === 'gap') return { list: 'gaps', text: line }
+function itemOf(line: Buffer): Item | 'unreadable' | null {
+  const head = headOf(line)
+  if (head === null) return 'unreadable'
+  const { kind, others } = head
+  if (kind === 'step') return { list: 'steps', parts: others }
+  const list = ownLists[kind]
+  if (list !== undefined) return { list, parts: [line] }
   if (kind === 'evaluation') return null
   return kind === 'end' ? endOf(line) : 'unreadable'
 }
 
 /** The end of a task that has steps and no task.end, as that step. */
-function endOf(line: string): { readonly list: List; readonly text: string } | 'unreadable' | null {
+function endOf(line: Buffer): Item | 'unreadable' | null {
   try {
-    const step = stepOfEnd(JSON.parse(line) as Parameters<typeof stepOfEnd>[0])
+    const step = stepOfEnd(JSON.parse(line.toString()) as Parameters<typeof stepOfEnd>[0])
     if (step === null) return null
     const { kind: _kind, recorded_at: _recorded_at, ...sent } = step
-    return { list: 'steps', text: JSON.stringify(sent) }
+    return { list: 'steps', parts: [Buffer.from(JSON.stringify(sent))] }
   } catch {
     return 'unreadable'
   }

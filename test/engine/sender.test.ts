@@ -32,13 +32,16 @@ function senderTo(
   open.push(spool)
   const sender = startSender({
     spool,
-    deliver: async (lines) => {
+    deliver: async (bytes) => {
+      const lines = bytes.map(String)
       calls.push(lines.length)
       const delivery = answer(lines, calls.length)
       if (delivery.kind === 'delivered') got.push(...lines.slice(0, delivery.taken))
       return delivery
     },
-    reject: (line, rejection) => void rejections.push([line, rejection]),
+    reject: async (rejected) => {
+      for (const { bytes, ...rejection } of rejected) rejections.push([bytes.toString(), rejection])
+    },
     onRoom: () => undefined,
     noun: 'incidents',
     max_lines: count,
@@ -62,10 +65,17 @@ describe('the sender', () => {
   it('sends everything in order, in parts, after failures that it reports once', async () => {
     const { sender, reports, got, calls, send } = senderTo((lines, call) => (call <= 2 ? failed : all(lines)))
     for (const line of linesOf(0, 250)) send(line)
+    expect(sender.status().unread_since).toBe(5)
     await vi.waitFor(() => expect(got).toEqual(linesOf(0, 250)), soon)
     expect(Math.max(...calls)).toBe(100)
     expect(reports).toEqual(['away; incidents are kept and sent later', 'incidents are being sent again'])
-    expect(sender.status()).toMatchObject({ sent: 250, rejected: 0, last_problem: null, last_sent_at: 5, oldest: null })
+    expect(sender.status()).toMatchObject({
+      sent: 250,
+      rejected: 0,
+      last_problem: null,
+      last_sent_at: 5,
+      unread_since: null,
+    })
     await sender.close()
   })
 

@@ -4,9 +4,10 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createChecker } from '@svc/engine'
-import { documents, type JsonMap } from '@svc/schemas'
+import { documents, type EngineHealth, type JsonMap } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { attributesOf } from '../../engine/convert/otel/any-value.js'
+import { postSpans } from '../../engine/trace/otlp.js'
 import { runSvc, type Serve, startServe } from '../support/serve.js'
 import { soon } from '../support/soon.js'
 import { callsOf, gate } from '../support/task-calls.js'
@@ -146,7 +147,10 @@ describe('the location otlp', () => {
     const { record } = callsOf(() => serve)
     await record('t', { step_type: 'task.start', agent_id: 'desk' })
     await record('t', { step_type: 'step.resource', verb: 'GET', step_name: 'read_order', input: { order: 7 } })
-    await vi.waitFor(() => expect(state.requests).toBeGreaterThan(0), soon)
+    const kept = /does not take spans \(503\); spans are kept and sent later/
+    await vi.waitFor(() => expect(serve.printed().err).toMatch(kept), soon)
+    const { trace } = (await serve.call<EngineHealth>('GET', '/health')).body
+    expect([trace.waiting_lines, Date.now() - Date.parse(trace.oldest_at ?? '') >= 0]).toEqual([2, true])
     const after = await serve.restart()
     running.push(after)
     state.status = 200
@@ -156,15 +160,24 @@ describe('the location otlp', () => {
     expect(await after.ended).toBe(0)
     const named = state.spans.map(({ name }) => name)
     expect(named).toEqual(['invoke_agent', 'execute_tool read_order', 'chat'])
+    expect(state.spans.filter(({ kind, recorded_at }) => typeof kind !== 'number' || recorded_at)).toEqual([])
     expect([...state.services]).toEqual(['desk'])
     expect(state.headers).toMatchObject({
       path: '/v1/traces',
       authorization: 'Basic c2VjcmV0',
       'content-type': 'application/json',
     })
-    expect(serve.printed().err).toMatch(/does not take spans \(503\); spans are kept and sent later/)
     expect(after.printed().err).toMatch(/1 spans were rejected: too old/)
     expect(serve.printed().err + after.printed().err).not.toContain('c2VjcmV0')
+  })
+
+  it('sends spans of earlier versions, whose lines have no head', async () => {
+    const { state, url } = await collector()
+    state.status = 200
+    const lines = ['{"name":"one"}', '{"kind":"span","recorded_at":"2026-01-05T09:00:00.000Z","name":"two"}']
+    const bytes = lines.map((line) => Buffer.from(line))
+    const sent = await postSpans({ href: url, headers: {} }, 'desk', bytes, new AbortController().signal)
+    expect([sent.kind, state.spans]).toEqual(['delivered', [{ name: 'one' }, { name: 'two' }]])
   })
 })
 

@@ -1,6 +1,6 @@
 // Lines of a trace as a request to the platform, and what its answers mean for each line.
 import { describe, expect, it } from 'vitest'
-import { traceOutcome, traceRequest } from '../../engine/trace/trace-request.js'
+import { type TraceRequest, traceOutcome, traceRequest } from '../../engine/trace/trace-request.js'
 
 const at = '"recorded_at":"2026-01-05T09:00:00.000Z"'
 const step = (number: number) =>
@@ -12,10 +12,19 @@ const incident = `{"kind":"incident",${at},"agent_id":null,"task_id":"t","step":
 const unrecorded = `{"kind":"unrecorded",${at},"task_id":"t","agent_id":null,"evaluation_id":"e"}`
 const gap = `{"kind":"gap",${at},"task_id":null,"gap_id":"g","steps":2}`
 
+const requestOf = (lines: readonly string[], agent_key: string) =>
+  traceRequest(
+    lines.map((line) => Buffer.from(line)),
+    agent_key,
+  )
+const bodyOf = ({ body }: TraceRequest) => body && Buffer.concat(body).toString()
+
 describe('a request with lines of a trace', () => {
-  it('has the text of steps as it is, an end with a step as task.end, and each other list in order', () => {
+  it('has the text of steps as it is, an end with a step as task.end, and each other list in order', async () => {
     const lines = [incident, step(1), evaluation, gap, end, step(2), unrecorded, endWithStep]
-    const { body, sources, unreadable } = traceRequest(lines, 'a "key"')
+    const request = await requestOf(lines, 'a "key"')
+    const { sources, unreadable } = request
+    const body = bodyOf(request)
     expect(JSON.parse(body ?? '')).toEqual({
       agent_key: 'a "key"',
       steps: [
@@ -47,8 +56,8 @@ describe('a request with lines of a trace', () => {
       [0, 1, 2, 3, 4],
     ],
     ['lines that were cut off', [step(1).slice(0, -2), '\u0000\u0000'], [0, 1]],
-  ])('has no body for %s', (_what, lines, broken) => {
-    const request = traceRequest(lines, 'a')
+  ])('has no body for %s', async (_what, lines, broken) => {
+    const request = await requestOf(lines, 'a')
     expect([request.body, request.unreadable]).toEqual([null, broken])
     const outcome = traceOutcome(request, lines.length, Buffer.alloc(0), failure)
     expect([outcome?.taken, outcome?.rejected.map(({ line }) => line)]).toEqual([lines.length, broken])
@@ -58,9 +67,10 @@ describe('a request with lines of a trace', () => {
 const failure = (problem: string) => ({ problem, retry_after: null, is_away: false })
 const problem = { status: 422, code: 'INVALID', detail: 'why' }
 
+const lines = [step(1), gap, evaluation, step(2), incident, step(3)]
+const request = await requestOf(lines, 'a')
+
 describe('the answer to lines of a trace', () => {
-  const lines = [step(1), gap, evaluation, step(2), incident, step(3)]
-  const request = traceRequest(lines, 'a')
   const outcome = (results: number[], incidents = [200], gaps = [201]) => {
     const of = (statuses: number[]) =>
       statuses.map((status) => (status < 400 ? { status, entry: {} } : { status, problem: { ...problem, status } }))
