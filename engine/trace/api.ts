@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { requestJson } from '@svc/proof'
 import { isoTime } from '@svc/schemas'
-import { createDroppedSteps, type DroppedSteps } from './dropped-steps.js'
+import { createDroppedSteps, type DroppedSteps, type Gap } from './dropped-steps.js'
 import { type Journal, openJournal } from './journal.js'
 import { postTraces, type TracePlatform } from './post-traces.js'
 import { createRecall, type Recall } from './recall.js'
@@ -38,7 +38,7 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
   const dropped = createDroppedSteps(journal.folders, randomUUID)
   const recall = createRecall(journal.bytes, journal.drain)
   for (const { task_id } of dropped.earlier) recall.noteGap(task_id, journal.position())
-  const intake = createIntake({ journal, dropped, recall, report })
+  const intake = createIntake({ journal, dropped, recall, onGap: () => sender.wake(), report })
   const sender = startSender({
     spool: journal,
     deliver: (lines, signal) => postTraces(platform, lines, signal),
@@ -61,7 +61,7 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
     recall,
     flush: journal.flush,
     close: async () => {
-      dropped.save()
+      intake.close()
       await sender.close()
     },
     status: () => statusOf(journal, sender, intake.dropped()),
@@ -80,11 +80,13 @@ interface IntakeParts {
   readonly journal: Journal
   readonly dropped: DroppedSteps
   readonly recall: Recall
+  /** Called when gaps are in the journal. */
+  readonly onGap: () => void
   readonly report: (line: string) => void
 }
 
 /** Accepts lines, or counts the steps of those that do not fit. */
-function createIntake({ journal, dropped, recall, report }: IntakeParts) {
+function createIntake({ journal, dropped, recall, onGap, report }: IntakeParts) {
   let is_full = dropped.isPending()
   let count = 0
   let count_before = 0
@@ -92,15 +94,19 @@ function createIntake({ journal, dropped, recall, report }: IntakeParts) {
   /** Lines are dropped until there is this much room: otherwise every few lines would be a gap. */
   let resume_bytes = least_room
 
-  const resume = () => {
-    if (!is_full || journal.room() < resume_bytes) return
-    dropped.move((gap) => journal.addReserved(requestJson({ kind: 'gap', recorded_at: isoTime(Date.now()), ...gap })))
-    if (dropped.isPending()) return
+  const { run: resume, stop } = repeated(() => {
+    if (!is_full || journal.room() < resume_bytes) return false
+    const add = (gap: Gap) =>
+      journal.addReserved(requestJson({ kind: 'gap', recorded_at: isoTime(Date.now()), ...gap }))
+    const goes_on = dropped.move(add)
+    onGap()
+    if (dropped.isPending()) return goes_on
     is_full = false
     if (count > count_before)
       report(`the spool has room again: ${count - count_before} lines of the trace were dropped`)
     count_before = count
-  }
+    return false
+  })
   const drop = (line: TraceLine, text: string) => {
     // The caller of /end_task gets an error and repeats the request: an acknowledged end must be in the journal.
     if (line.kind === 'end') throw new Error('the spool of the trace is full')
@@ -126,7 +132,32 @@ function createIntake({ journal, dropped, recall, report }: IntakeParts) {
       else if (line.kind === 'end') recall.noteEnd(line.task_id)
     },
     onRoom: resume,
+    /** What is not in the journal then stays in its file. */
+    close: () => {
+      stop()
+      dropped.save()
+    },
     dropped: () => count,
+  }
+}
+
+/** `run` calls `act`, and once more in each turn of the event loop for as long as that returns true. */
+function repeated(act: () => boolean) {
+  let next: NodeJS.Immediate | null = null
+  let is_stopped = false
+  const run = () => {
+    if (!act() || is_stopped) return
+    next ??= setImmediate(() => {
+      next = null
+      run()
+    })
+  }
+  return {
+    run,
+    stop: () => {
+      is_stopped = true
+      if (next !== null) clearImmediate(next)
+    },
   }
 }
 

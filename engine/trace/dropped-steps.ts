@@ -12,8 +12,11 @@ export interface DroppedSteps {
   readonly note: (line: Extract<TraceLine, { kind: 'step' }>) => void
   /** True while gaps are not in the journal. */
   readonly isPending: () => boolean
-  /** Gives each gap to `add`, until that returns false; a gap that was added is forgotten. */
-  readonly move: (add: (gap: Gap) => boolean) => void
+  /**
+   * Gives some gaps to `add`, until that returns false; a gap that was added is forgotten. True when `add` has taken all that it
+   * got.
+   */
+  readonly move: (add: (gap: Gap) => boolean) => boolean
   /** Writes the file, unless nothing has changed. */
   readonly save: () => void
 }
@@ -21,6 +24,8 @@ export interface DroppedSteps {
 /** Steps of further tasks are counted together. */
 const maxTasks = 1_000
 const fileName = 'dropped.json'
+/** A thousand at once would block the event loop for 8 ms. */
+const movedAtOnce = 100
 /** A kill loses the counts of less than this time. */
 const saveMs = 1_000
 
@@ -58,12 +63,13 @@ export function createDroppedSteps(folders: readonly string[], newId: () => stri
     },
     isPending: () => gaps.size > 0 || earlier.length > 0,
     move: (add) => {
-      while (earlier[0] !== undefined && add(earlier[0])) earlier = earlier.slice(1)
-      for (const [key, gap] of gaps) {
-        if (!add(gap)) break
-        gaps.delete(key)
-      }
+      const some = [...earlier, ...gaps.values()].slice(0, movedAtOnce)
+      const refused = some.findIndex((gap) => !add(gap))
+      const moved = new Set<Gap>(refused < 0 ? some : some.slice(0, refused))
+      earlier = earlier.filter((gap) => !moved.has(gap))
+      for (const [key, gap] of gaps) if (moved.has(gap)) gaps.delete(key)
       save()
+      return refused < 0
     },
     save: () => {
       if (timer !== null) save()
