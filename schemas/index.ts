@@ -9,6 +9,7 @@ export {
   type JsonMap,
   parseTimestamp,
   type Step,
+  spelling,
   type TaskStatus,
   taskStatus,
   verbProblem,

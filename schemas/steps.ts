@@ -47,11 +47,30 @@ export const aliases: ReadonlyMap<string, BehaviorType> = new Map([
   ['LLM_CALL', 'step.model'],
 ])
 
-/** The name by which a step type is compared: older names of the platform become the engine's. */
+/** The types as they are usually written, which one lookup finds: this runs several times per decision. */
+const usualTypes: ReadonlyMap<string, string> = new Map([
+  ...Object.keys(verbsOf).map((step_type) => [step_type, step_type] as const),
+  ...aliases,
+])
+
+const typesBySpelling: ReadonlyMap<string, string> = new Map(
+  [...usualTypes].map(([written, step_type]) => [spelling(written), step_type]),
+)
+
+/**
+ * The name by which a step type is compared: older names become the newer ones, and a known type in another spelling is that
+ * type, so that no policy misses it (docs/adr/0058-spellings.md). Any other type is compared as it is.
+ */
 export function canonicalType(step_type: string): string {
-  // Only the older names begin with a capital; this runs several times per decision.
-  if (step_type.charCodeAt(0) > 90) return step_type
-  return aliases.get(step_type) ?? step_type
+  return usualTypes.get(step_type) ?? typesBySpelling.get(spelling(step_type)) ?? step_type
+}
+
+/** The letters and digits of a word, in lower case: `Step_Exec.` and `step.exec` have one spelling. */
+export function spelling(word: string): string {
+  return word
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, '')
 }
 
 const verbs: readonly string[] = ['GET', 'POST', 'PATCH', 'DELETE'] satisfies Verb[]
@@ -65,7 +84,12 @@ export function verbProblem({ verb }: Pick<Step, 'step_type' | 'verb'>): string 
 /** True when the step can modify data: by its own flag, by its verb, or because it runs code. */
 export function hasWritePermission(step: Step): boolean {
   if (step.has_write_permission !== undefined) return step.has_write_permission
-  return step.verb === 'POST' || step.verb === 'PATCH' || step.verb === 'DELETE' || step.step_type === 'step.exec'
+  return (
+    step.verb === 'POST' ||
+    step.verb === 'PATCH' ||
+    step.verb === 'DELETE' ||
+    canonicalType(step.step_type) === 'step.exec'
+  )
 }
 
 /** True for a step that was stopped before it ran: it is in the log, but rules neither count it nor accept it. */

@@ -17,6 +17,8 @@ export interface PropertyWord {
   readonly values: string
   /** Whether it stays where payloads are left out (SVC_LOG_PAYLOADS=metadata_only): it says how the step acts, not on what. */
   readonly holds: 'metadata' | 'content'
+  /** How rules compare its values: words without regard to case, white space and a full stop at the end; others exactly. */
+  readonly compared: 'word' | 'exactly'
   readonly meaning: string
   /** `properties` of a step that has it. */
   readonly example: JsonMap
@@ -75,6 +77,20 @@ export const stepWords: readonly StepWord[] = Object.entries(meanings).map(([nam
 /** Older names of step types; rules compare them as the newer ones. */
 export const stepAliases: Readonly<Record<string, string>> = Object.fromEntries(aliases)
 
+/** Labels, kinds and hosts: a policy that names one means it in any letters. */
+const wordProperties: ReadonlySet<string> = new Set([
+  'target.host',
+  'target.trust',
+  'target.resource_type',
+  'data.classification',
+  'guard.check_type',
+  'auth.method',
+  'counterpart.kind',
+  'counterpart.trust',
+  'content.trust',
+  'content.sensitivity',
+])
+
 const property = (
   name: string,
   values: string,
@@ -85,6 +101,7 @@ const property = (
   name,
   values,
   holds,
+  compared: wordProperties.has(name) ? 'word' : 'exactly',
   meaning,
   example: name.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as JsonMap,
 })

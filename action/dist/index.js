@@ -157,9 +157,13 @@ const aliases = /* @__PURE__ */ new Map([
 	["ERROR_NODE", "task.error"],
 	["LLM_CALL", "step.model"]
 ]);
+const usualTypes = new Map([...Object.keys(verbsOf).map((step_type) => [step_type, step_type]), ...aliases]);
+const typesBySpelling = new Map([...usualTypes].map(([written, step_type]) => [spelling(written), step_type]));
 function canonicalType(step_type) {
-	if (step_type.charCodeAt(0) > 90) return step_type;
-	return aliases.get(step_type) ?? step_type;
+	return usualTypes.get(step_type) ?? typesBySpelling.get(spelling(step_type)) ?? step_type;
+}
+function spelling(word) {
+	return word.normalize("NFKC").toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
 }
 const verbs$1 = [
 	"GET",
@@ -173,7 +177,7 @@ function verbProblem({ verb }) {
 }
 function hasWritePermission(step) {
 	if (step.has_write_permission !== void 0) return step.has_write_permission;
-	return step.verb === "POST" || step.verb === "PATCH" || step.verb === "DELETE" || step.step_type === "step.exec";
+	return step.verb === "POST" || step.verb === "PATCH" || step.verb === "DELETE" || canonicalType(step.step_type) === "step.exec";
 }
 function isBlocked(step) {
 	return step.output?.status === "blocked";
@@ -293,10 +297,23 @@ const stepWords$1 = Object.entries(meanings).map(([name, [meaning, example]]) =>
 	};
 });
 const stepAliases = Object.fromEntries(aliases);
+const wordProperties = /* @__PURE__ */ new Set([
+	"target.host",
+	"target.trust",
+	"target.resource_type",
+	"data.classification",
+	"guard.check_type",
+	"auth.method",
+	"counterpart.kind",
+	"counterpart.trust",
+	"content.trust",
+	"content.sensitivity"
+]);
 const property = (name, values, holds, meaning, value) => ({
 	name,
 	values,
 	holds,
+	compared: wordProperties.has(name) ? "word" : "exactly",
 	meaning,
 	example: name.split(".").reduceRight((inner, key) => ({ [key]: inner }), value)
 });
@@ -7216,11 +7233,16 @@ const prototypeKeys = /* @__PURE__ */ new Set([
 var AmbiguousField = class extends Error {
 	code = "AMBIGUOUS_FIELD";
 	path;
-	constructor(path) {
-		super(`\`${path}\` has two different values`);
+	remedy;
+	constructor(path, problem = "has two different values", remedy = `set \`${path}\` once`) {
+		super(`\`${path}\` ${problem}`);
 		this.path = path;
+		this.remedy = remedy;
 	}
 };
+function notANumber(path) {
+	return new AmbiguousField(path, "is not a number", `write \`${path}\` as a number, such as 1000.5`);
+}
 function nested(root, segments) {
 	let value = root;
 	for (const segment of segments) {
@@ -14917,6 +14939,43 @@ function rejecting(pattern, parameter, compile) {
 	}
 }
 
+// engine/rules/spelled.ts
+const wordPaths = new Set(propertyWords.flatMap(({ name, compared }) => compared === "word" ? [name] : []));
+function comparable$1(path, value) {
+	if (typeof value !== "string" || !wordPaths.has(path)) return value;
+	return value.normalize("NFKC").trim().toLowerCase().replace(/\.+$/, "");
+}
+function isSameScalar(wanted, value) {
+	if (typeof wanted === typeof value) return false;
+	if (typeof wanted === "boolean") return flagIn(value) === wanted;
+	if (typeof wanted === "number") return numberIn$1(value) === wanted;
+	if (typeof wanted !== "string") return false;
+	if (typeof value === "number") return wanted.trim() === String(value);
+	return typeof value === "boolean" && flagIn(wanted) === value;
+}
+const flags = {
+	true: true,
+	false: false,
+	yes: true,
+	no: false,
+	1: true,
+	0: false
+};
+function flagIn(value) {
+	const word = typeof value === "number" ? String(value) : value;
+	return typeof word === "string" ? flags[word.trim().toLowerCase()] : void 0;
+}
+const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+function numberIn$1(value) {
+	if (typeof value === "number") return value;
+	if (typeof value !== "string" || !decimal.test(value.trim())) return void 0;
+	const number = Number(value);
+	return Number.isFinite(number) ? number : void 0;
+}
+function isUnclearNumber(value) {
+	return typeof value === "string" && numberIn$1(value) === void 0 && /\d/.test(value);
+}
+
 // engine/rules/text.ts
 function textOf$1(value) {
 	if (!Array.isArray(value)) return isScalar(value) ? String(value) : null;
@@ -14952,7 +15011,7 @@ function acceptor(path, wanted, parameter) {
 	if (unknown !== void 0) reject(`unknown condition \`${unknown}\`; write \`present\`, \`min\`, \`max\`, \`matches\` or \`not\``);
 	const conditions = [
 		...presence(given, reject),
-		...range(given, reject),
+		...range(path, given, reject),
 		...match(given, parameter, reject),
 		...exclusion(path, given)
 	];
@@ -14970,8 +15029,11 @@ function operatorsIn$1(wanted) {
 	return Object.keys(wanted).some((key) => operators$1.includes(key)) ? wanted : null;
 }
 function equalToOne(path, wanted) {
-	const choices = comparableChoices(path, wanted);
-	const isChoice = (value) => choices.some((choice) => sameJson(choice, value));
+	const choices = comparableChoices(path, wanted).map((choice) => comparable$1(path, choice));
+	const isChoice = (value) => {
+		const compared = comparable$1(path, value);
+		return choices.some((choice) => sameJson(choice, compared) || isSameScalar(choice, compared));
+	};
 	const isListed = (value) => value !== null && isChoice(value);
 	return (value) => isChoice(value) || Array.isArray(value) && value.some(isListed);
 }
@@ -14988,14 +15050,18 @@ function presence({ present }, reject) {
 	if (typeof present !== "boolean") reject("`present` must be true or false");
 	return [(value) => value !== null === present];
 }
-function range({ min, max }, reject) {
+function range(path, { min, max }, reject) {
 	const limits = Object.entries({
 		min,
 		max
 	}).filter(([, limit]) => limit !== void 0);
 	const wrong = limits.find(([, limit]) => typeof limit !== "number");
 	if (wrong !== void 0) reject(`\`${wrong[0]}\` must be a number`);
-	const isWithin = (value) => typeof value === "number" && value >= (typeof min === "number" ? min : Number.NEGATIVE_INFINITY) && value <= (typeof max === "number" ? max : Number.POSITIVE_INFINITY);
+	const isWithin = (value) => {
+		const number = numberIn$1(value);
+		if (isUnclearNumber(value)) throw notANumber(path);
+		return number !== void 0 && number >= (typeof min === "number" ? min : Number.NEGATIVE_INFINITY) && number <= (typeof max === "number" ? max : Number.POSITIVE_INFINITY);
+	};
 	return limits.length === 0 ? [] : [(value) => isWithin(value) || Array.isArray(value) && value.some(isWithin)];
 }
 function match({ matches }, parameter, reject) {
@@ -15393,7 +15459,7 @@ function typeTests({ step_types }) {
 function headTests({ verbs, step_names, any_verb_for }) {
 	const wanted = verbs && new Set(verbs);
 	const names = step_names && new Set(step_names);
-	return [...wanted ? [(step) => step.verb !== void 0 && wanted.has(step.verb) || step.step_type === any_verb_for] : [], ...names ? [(step) => step.step_name !== void 0 && names.has(step.step_name)] : []];
+	return [...wanted ? [(step) => step.verb !== void 0 && wanted.has(step.verb) || canonicalType(step.step_type) === any_verb_for] : [], ...names ? [(step) => step.step_name !== void 0 && names.has(step.step_name)] : []];
 }
 
 // engine/rules/kind.ts
@@ -23860,7 +23926,7 @@ const countRules = [
 			property_path: "none",
 			budget: "lower"
 		},
-		doc: "Passes when the sum over the history and this step is within the budget. A value that is not a number counts 0.",
+		doc: "Passes when the sum over the history and this step is within the budget. A number as text counts; `1,000`, a list or a map violates; any other value counts 0.",
 		example: {
 			step_type: "step.model",
 			property_path: "usage.total_tokens",
@@ -23877,15 +23943,15 @@ const countRules = [
 			const sum = environment.track({
 				key: `sum ${kindKey(kind)} ${path}`,
 				init: () => 0,
-				add: (state, recorded) => state === null || !counts(recorded) ? state : added(state, amountIn, recorded.step)
+				add: (state, recorded) => state === null || !counts(recorded) ? state : added(state, path, amountIn, recorded.step)
 			});
 			const limit = budget * (1 + 1e-9);
 			const message = `with this step \`${path}\` adds up to more than ${budget}`;
 			return (context) => {
 				if (isOutside(context)) return 1;
 				const before = sum(context.history);
-				if (before === null) throw new AmbiguousField(path);
-				const now = amountOf(amountNow(context));
+				if (before === null) throw new AmbiguousField(path, "of an earlier step is not one number", "end this task; a new one counts from zero");
+				const now = amountOf(path, amountNow(context));
 				if (before + now <= limit) return 0;
 				const remedy = now <= limit ? "end this task; a new one counts from zero" : `keep \`${path}\` to at most ${budget}`;
 				return stepViolation(context, "BUDGET_EXCEEDED", message, remedy);
@@ -23969,12 +24035,14 @@ const countRules = [
 		}
 	})
 ];
-function amountOf(value) {
-	return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
+function amountOf(path, value) {
+	if (isUnclearNumber(value) || typeof value === "object" && value !== null) throw notANumber(path);
+	const amount = numberIn$1(value) ?? 0;
+	return Number.isFinite(amount) && amount > 0 ? amount : 0;
 }
-function added(sum, amountIn, step) {
+function added(sum, path, amountIn, step) {
 	try {
-		return sum + amountOf(amountIn(step));
+		return sum + amountOf(path, amountIn(step));
 	} catch (error) {
 		if (error instanceof AmbiguousField) return null;
 		throw error;
@@ -26952,7 +27020,8 @@ function cachedByHead(indexed) {
 	let count = 0;
 	return (step) => {
 		const { verb } = step;
-		const step_type = words.has(canonicalType(step.step_type)) ? step.step_type : null;
+		const type = canonicalType(step.step_type);
+		const step_type = words.has(type) ? type : null;
 		const step_name = step.step_name !== void 0 && words.has(step.step_name) ? step.step_name : null;
 		const heads = byName.get(step_name) ?? [];
 		for (const known of heads) if (known.step_type === step_type && known.verb === verb) return known.applicable;
@@ -27187,7 +27256,7 @@ function failure(error, context) {
 		code: "AMBIGUOUS_FIELD",
 		message: error.message,
 		evidence,
-		remedy: `set \`${error.path}\` once`
+		remedy: error.remedy
 	};
 	if (error instanceof CannotEvaluate) return error.violation;
 	return {
@@ -27270,7 +27339,8 @@ function readTraceLine(text) {
 function stepOf(value) {
 	const step = value;
 	if (typeof step.step_type !== "string") return problem("`step_type` is missing: every step has one");
-	const fault = notText(value, textMembers);
+	for (const name of Object.keys(value)) if (value[name] === null) delete value[name];
+	const fault = notText(value, textMembers) ?? notFlag(value) ?? verbFault(step);
 	if (fault !== null) return problem(fault);
 	if (step.timestamp != null && parseTimestamp(step.timestamp) === null) return problem(`\`timestamp\` is ${quote$2(step.timestamp)}: write an RFC 3339 time, such as 2026-01-31T08:00:00Z`);
 	if (isDeeperThan(step, 64)) return problem(`the step is nested deeper than ${64} levels`);
@@ -27293,6 +27363,14 @@ function notText(value, names) {
 		if (member !== void 0 && member !== null && typeof member !== "string") return `\`${name}\` must be text`;
 	}
 	return null;
+}
+function notFlag(value) {
+	for (const name of ["is_external_call", "has_write_permission"]) if (value[name] !== void 0 && typeof value[name] !== "boolean") return `\`${name}\` must be true or false`;
+	return null;
+}
+function verbFault(step) {
+	const fault = verbProblem(step);
+	return fault === null ? null : `\`verb\` ${fault}`;
 }
 function evaluationOf(row) {
 	const { intended } = row;

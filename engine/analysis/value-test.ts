@@ -2,6 +2,7 @@
 import { canonicalType } from '@svc/schemas'
 import { compileAnchored, type Matcher } from '../pattern/pattern.js'
 import { sameJson } from '../rules/members.js'
+import { comparable, isSameScalar, numberIn } from '../rules/spelled.js'
 import { textOf } from '../rules/text.js'
 import { factsOf, type PatternFacts } from './pattern-facts.js'
 
@@ -45,7 +46,9 @@ export function holds(test: ValueTest, value: unknown): boolean {
 type OneOf = Extract<ValueTest, { readonly op: 'one_of' }>
 
 function isListed({ values, lists }: OneOf, value: unknown): boolean {
-  const isChoice = (one: unknown) => values.some((choice) => sameJson(choice, one))
+  // Conditions of filters accept other spellings (engine/rules/spelled.ts).
+  const isChoice = (one: unknown) =>
+    values.some((choice) => sameJson(choice, one) || (lists === 'some' && isSameScalar(choice, one)))
   const isValue = (one: unknown) => one !== null && isChoice(one)
   if (lists === 'every') return isValue(value) || (Array.isArray(value) && value.length > 0 && value.every(isValue))
   return isChoice(value) || (lists === 'some' && someElement(value, isValue))
@@ -55,8 +58,9 @@ function someElement(value: unknown, passes: (element: unknown) => boolean): boo
   return Array.isArray(value) && value.some(passes)
 }
 
-function isWithin({ min, max }: { readonly min: number; readonly max: number }, value: unknown): boolean {
-  return typeof value === 'number' && value >= min && value <= max
+function isWithin({ min, max, lists }: Extract<ValueTest, { readonly op: 'within' }>, value: unknown): boolean {
+  const number = lists === 'some' ? numberIn(value) : value
+  return typeof number === 'number' && number >= min && number <= max
 }
 
 function hasText({ match }: { readonly match: Matcher }, value: unknown): boolean {
@@ -77,9 +81,10 @@ export function matching(pattern: string, lists: 'whole' | 'some'): ValueTest {
 export function filterConditions(path: string, wanted: unknown): Condition[] {
   const named = (values: readonly unknown[]) =>
     path === 'step_type' ? values.map((one) => (typeof one === 'string' ? canonicalType(one) : one)) : values
+  const spelled = (values: readonly unknown[]) => values.map((one) => comparable(path, one))
   const listOf = (value: unknown) => named(Array.isArray(value) ? value : [value])
   const conditions = operatorsIn(wanted)
-  if (conditions === null) return [{ test: isOneOf(listOf(wanted), 'some'), negated: false }]
+  if (conditions === null) return [{ test: isOneOf(spelled(listOf(wanted)), 'some'), negated: false }]
   const { present, min, max, matches, not } = conditions
   const found: Condition[] = []
   if (typeof present === 'boolean') found.push({ test: { op: 'present' }, negated: !present })

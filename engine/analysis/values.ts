@@ -1,7 +1,8 @@
 // Whether a value can meet several conditions. "Impossible" is a proof; everything else counts as possible.
+import { numberIn } from '../rules/spelled.js'
 import { areDisjoint, samplesOf } from './pattern-facts.js'
 import type { Universe, ValueKind } from './universe.js'
-import { type Condition, holds, meets, type ValueTest } from './value-test.js'
+import { type Condition, meets, type ValueTest } from './value-test.js'
 
 /** A value, or one that stands for all values of its kind that no condition names. */
 interface Candidate {
@@ -23,8 +24,20 @@ export function isImpossible(conditions: readonly Condition[], universe: Univers
 function choicesOf(conditions: readonly Condition[], universe: Universe): readonly unknown[] | null {
   for (const { test, negated } of conditions)
     if (test.op === 'one_of' && !negated && (test.lists === 'whole' || !universe.kinds.includes('list')))
-      return test.values.filter((value) => isOfUniverse(value, universe))
+      return test.values.flatMap(spellingsOf).filter((value) => isOfUniverse(value, universe))
   return null
+}
+
+/** The value, and the other types in which conditions of filters accept it. */
+function spellingsOf(value: unknown): unknown[] {
+  if (typeof value === 'number' || typeof value === 'boolean') return [value, String(value)]
+  if (typeof value !== 'string') return [value]
+  const number = numberIn(value)
+  return [
+    value,
+    ...(number === undefined ? [] : [number]),
+    ...(/^(?:true|false)$/i.test(value) ? [/t/i.test(value)] : []),
+  ]
 }
 
 /** Met by every text that no condition names. */
@@ -91,7 +104,7 @@ function textSamples(conditions: readonly Condition[]): string[] {
 }
 
 function scalarCandidates(listed: readonly unknown[], points: readonly number[]): Candidate[] {
-  const scalars = listed.filter((value) => typeof value !== 'object')
+  const scalars = listed.filter((value) => typeof value !== 'object').flatMap(spellingsOf)
   const exact = [null, true, false, ...scalars, ...points]
   return [
     ...exact.map((value) => ({ value, kind: kindOf(value), general: false })),
@@ -134,7 +147,7 @@ function wholeCandidates(listed: readonly unknown[]): Candidate[] {
 
 /** False only when the candidate, or all that it stands for, fails the condition. */
 function couldMeet({ test, negated }: Condition, { value, kind, general }: Candidate): boolean {
-  if (!general || test.op !== 'matches' || kind === 'object') return holds(test, value) !== negated
+  if (!general || test.op !== 'matches' || kind === 'object') return meets({ test, negated }, value)
   const { always, never } = test.facts
   return negated ? !always : !never
 }

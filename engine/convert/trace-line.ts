@@ -1,6 +1,6 @@
 // A line of a trace: a step as `svc import --out` and the local engine write it, or another line of the local engine.
 import { isDeeperThan, maxRequestDepth, parseStoredJson } from '@svc/proof'
-import { type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
+import { type JsonMap, parseTimestamp, type Step, verbProblem } from '@svc/schemas'
 import { quote } from '../check/quote.js'
 
 /** A step, the end of a task through /end_task, an evaluation that blocked or asked, or another line of the local engine. */
@@ -42,7 +42,9 @@ export function readTraceLine(text: string): TraceLineReading {
 function stepOf(value: JsonMap): TraceLineReading {
   const step = value as unknown as Step
   if (typeof step.step_type !== 'string') return problem('`step_type` is missing: every step has one')
-  const fault = notText(value, textMembers)
+  // A member that is null is absent, as at every endpoint.
+  for (const name of Object.keys(value)) if (value[name] === null) delete (value as Record<string, unknown>)[name]
+  const fault = notText(value, textMembers) ?? notFlag(value) ?? verbFault(step)
   if (fault !== null) return problem(fault)
   if (step.timestamp != null && parseTimestamp(step.timestamp) === null)
     return problem(`\`timestamp\` is ${quote(step.timestamp)}: write an RFC 3339 time, such as 2026-01-31T08:00:00Z`)
@@ -62,6 +64,18 @@ function notText(value: JsonMap, names: readonly string[]): string | null {
     if (member !== undefined && member !== null && typeof member !== 'string') return `\`${name}\` must be text`
   }
   return null
+}
+
+/** The first flag that is neither absent nor a flag: text would be read as true by some rules, and as false by others. */
+function notFlag(value: JsonMap): string | null {
+  for (const name of ['is_external_call', 'has_write_permission'])
+    if (value[name] !== undefined && typeof value[name] !== 'boolean') return `\`${name}\` must be true or false`
+  return null
+}
+
+function verbFault(step: Step): string | null {
+  const fault = verbProblem(step)
+  return fault === null ? null : `\`verb\` ${fault}`
 }
 
 function evaluationOf(row: JsonMap): TraceLineReading {

@@ -172,7 +172,7 @@ function firstViolated(
 export function failure(error: unknown, context: RuleContext): Violation {
   const evidence = context.step === null ? [] : [evidenceOf(context.step)]
   if (error instanceof AmbiguousField) {
-    return { code: 'AMBIGUOUS_FIELD', message: error.message, evidence, remedy: `set \`${error.path}\` once` }
+    return { code: 'AMBIGUOUS_FIELD', message: error.message, evidence, remedy: error.remedy }
   }
   if (error instanceof CannotEvaluate) return error.violation
   return { code: 'RULE_ERROR', message: 'the rule failed on this step', evidence }

@@ -87,7 +87,8 @@ function cachedByHead(indexed: readonly Indexed[]): (step: Step) => readonly Pla
   let count = 0
   return (step) => {
     const { verb } = step
-    const step_type = words.has(canonicalType(step.step_type)) ? step.step_type : null
+    const type = canonicalType(step.step_type)
+    const step_type = words.has(type) ? type : null
     const step_name = step.step_name !== undefined && words.has(step.step_name) ? step.step_name : null
     const heads = byName.get(step_name) ?? []
     for (const known of heads) if (known.step_type === step_type && known.verb === verb) return known.applicable

@@ -2,9 +2,10 @@
 import type { EvidenceStep, Step } from '@svc/schemas'
 import { isOfKind, kindKey, kindTypes, kindWords, outsideKind } from './kind.js'
 import { compileField, compileStepField } from './lookup.js'
-import { AmbiguousField } from './members.js'
+import { AmbiguousField, notANumber } from './members.js'
 import { fieldPath, type StepKind, stepKind } from './params.js'
 import { defineStepRule, NOT_APPLICABLE, PASS, type Recorded, type Scope, stepViolation } from './rule.js'
+import { isUnclearNumber, numberIn } from './spelled.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 const step_type = { ...stepKind, description: 'the step type that is counted, or a selector of steps' } as const
@@ -111,7 +112,7 @@ export const countRules = [
       },
     },
     stricter: { step_type: countedSteps, property_path: 'none', budget: 'lower' },
-    doc: 'Passes when the sum over the history and this step is within the budget. A value that is not a number counts 0.',
+    doc: 'Passes when the sum over the history and this step is within the budget. A number as text counts; `1,000`, a list or a map violates; any other value counts 0.',
     example: { step_type: 'step.model', property_path: 'usage.total_tokens', budget: 200_000 },
     applicableTypes,
     compile: (params, environment) => {
@@ -124,7 +125,8 @@ export const countRules = [
       const sum = environment.track<number | null>({
         key: `sum ${kindKey(kind)} ${path}`,
         init: () => 0,
-        add: (state, recorded) => (state === null || !counts(recorded) ? state : added(state, amountIn, recorded.step)),
+        add: (state, recorded) =>
+          state === null || !counts(recorded) ? state : added(state, path, amountIn, recorded.step),
       })
       // Doubles only approximate decimal fractions: ten times 0.1 must fit a budget of 1.
       const limit = budget * (1 + 1e-9)
@@ -132,8 +134,13 @@ export const countRules = [
       return (context) => {
         if (isOutside(context)) return NOT_APPLICABLE
         const before = sum(context.history)
-        if (before === null) throw new AmbiguousField(path)
-        const now = amountOf(amountNow(context))
+        if (before === null)
+          throw new AmbiguousField(
+            path,
+            'of an earlier step is not one number',
+            'end this task; a new one counts from zero',
+          )
+        const now = amountOf(path, amountNow(context))
         if (before + now <= limit) return PASS
         const remedy =
           now <= limit ? 'end this task; a new one counts from zero' : `keep \`${path}\` to at most ${budget}`
@@ -202,15 +209,17 @@ export const countRules = [
   }),
 ]
 
-/** Negative amounts, and values that are not finite numbers, count 0. */
-function amountOf(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
+/** A missing or negative amount, and a word such as `unknown`, count 0. Throws AmbiguousField for a value that hides a number. */
+function amountOf(path: string, value: unknown): number {
+  if (isUnclearNumber(value) || (typeof value === 'object' && value !== null)) throw notANumber(path)
+  const amount = numberIn(value) ?? 0
+  return Number.isFinite(amount) && amount > 0 ? amount : 0
 }
 
-/** The sum with one more step; null from then on once a step has two amounts. */
-function added(sum: number, amountIn: (step: Step) => unknown, step: Step): number | null {
+/** The sum with one more step; null from then on once a step has two amounts, or one that is not a number. */
+function added(sum: number, path: string, amountIn: (step: Step) => unknown, step: Step): number | null {
   try {
-    return sum + amountOf(amountIn(step))
+    return sum + amountOf(path, amountIn(step))
   } catch (error) {
     if (error instanceof AmbiguousField) return null
     throw error

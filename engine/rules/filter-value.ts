@@ -2,15 +2,17 @@
 import { canonicalType, type JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { compileAnchored } from '../pattern/pattern.js'
-import { sameJson } from './members.js'
+import { notANumber, sameJson } from './members.js'
+import { comparable, isSameScalar, isUnclearNumber, numberIn } from './spelled.js'
 import { textOf } from './text.js'
 
 type Accepts = (value: unknown) => boolean
 
 /**
- * A test for the values that a condition accepts. Equality is strict; a list means one of; null means missing; `{present}`,
- * `{min, max}`, `{matches}` and `{not}` are operators. Where the value in the step is a list, one of its elements is enough. Step
- * types are compared by their canonical names. Throws ParameterError for an invalid condition.
+ * A test for the values that a condition accepts. Equality ignores how a value is spelled (spelled.ts), that of `{not}` is strict;
+ * a list means one of; null means missing; `{present}`, `{min, max}`, `{matches}` and `{not}` are operators. Where the value in
+ * the step is a list, one of its elements is enough. Step types are compared by their canonical names. Throws ParameterError for
+ * an invalid condition; the test throws AmbiguousField for text in the place of a number.
  */
 export function acceptor(path: string, wanted: unknown, parameter: string): Accepts {
   const given = operatorsIn(wanted)
@@ -23,7 +25,7 @@ export function acceptor(path: string, wanted: unknown, parameter: string): Acce
     reject(`unknown condition \`${unknown}\`; write \`present\`, \`min\`, \`max\`, \`matches\` or \`not\``)
   const conditions = [
     ...presence(given, reject),
-    ...range(given, reject),
+    ...range(path, given, reject),
     ...match(given, parameter, reject),
     ...exclusion(path, given),
   ]
@@ -38,8 +40,11 @@ function operatorsIn(wanted: unknown): JsonMap | null {
 }
 
 function equalToOne(path: string, wanted: readonly unknown[]): Accepts {
-  const choices = comparableChoices(path, wanted)
-  const isChoice = (value: unknown) => choices.some((choice) => sameJson(choice, value))
+  const choices = comparableChoices(path, wanted).map((choice) => comparable(path, choice))
+  const isChoice = (value: unknown) => {
+    const compared = comparable(path, value)
+    return choices.some((choice) => sameJson(choice, compared) || isSameScalar(choice, compared))
+  }
   // A null element is not a missing field.
   const isListed = (value: unknown) => value !== null && isChoice(value)
   return (value) => isChoice(value) || (Array.isArray(value) && value.some(isListed))
@@ -62,14 +67,20 @@ function presence({ present }: JsonMap, reject: (message: string) => never): Acc
   return [(value) => (value !== null) === present]
 }
 
-function range({ min, max }: JsonMap, reject: (message: string) => never): Accepts[] {
+function range(path: string, { min, max }: JsonMap, reject: (message: string) => never): Accepts[] {
   const limits = Object.entries({ min, max }).filter(([, limit]) => limit !== undefined)
   const wrong = limits.find(([, limit]) => typeof limit !== 'number')
   if (wrong !== undefined) reject(`\`${wrong[0]}\` must be a number`)
-  const isWithin = (value: unknown) =>
-    typeof value === 'number' &&
-    value >= (typeof min === 'number' ? min : Number.NEGATIVE_INFINITY) &&
-    value <= (typeof max === 'number' ? max : Number.POSITIVE_INFINITY)
+  const isWithin = (value: unknown) => {
+    const number = numberIn(value)
+    // A limit that text such as `1,000` evades would be none.
+    if (isUnclearNumber(value)) throw notANumber(path)
+    return (
+      number !== undefined &&
+      number >= (typeof min === 'number' ? min : Number.NEGATIVE_INFINITY) &&
+      number <= (typeof max === 'number' ? max : Number.POSITIVE_INFINITY)
+    )
+  }
   return limits.length === 0 ? [] : [(value) => isWithin(value) || (Array.isArray(value) && value.some(isWithin))]
 }
 

@@ -117,7 +117,10 @@ function headTests({ verbs, step_names, any_verb_for }: StepPattern): Test[] {
   const names = step_names && new Set(step_names)
   return [
     ...(wanted
-      ? [(step: Step) => (step.verb !== undefined && wanted.has(step.verb)) || step.step_type === any_verb_for]
+      ? [
+          (step: Step) =>
+            (step.verb !== undefined && wanted.has(step.verb)) || canonicalType(step.step_type) === any_verb_for,
+        ]
       : []),
     ...(names ? [(step: Step) => step.step_name !== undefined && names.has(step.step_name)] : []),
   ]

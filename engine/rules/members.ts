@@ -4,15 +4,22 @@ import type { JsonMap } from '@svc/schemas'
 /** Names of JavaScript prototypes, which never resolve. */
 export const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** A path leads to two different values. Every policy that reads it is violated. */
+/** A path leads to two different values, or to one that can be read in two ways. Every policy that reads it is violated. */
 export class AmbiguousField extends Error {
   readonly code = 'AMBIGUOUS_FIELD'
   readonly path: string
+  readonly remedy: string
 
-  constructor(path: string) {
-    super(`\`${path}\` has two different values`)
+  constructor(path: string, problem = 'has two different values', remedy = `set \`${path}\` once`) {
+    super(`\`${path}\` ${problem}`)
     this.path = path
+    this.remedy = remedy
   }
+}
+
+/** A value that must be a number and is something else. */
+export function notANumber(path: string): AmbiguousField {
+  return new AmbiguousField(path, 'is not a number', `write \`${path}\` as a number, such as 1000.5`)
 }
 
 /** The member at a path; null when it is missing. */

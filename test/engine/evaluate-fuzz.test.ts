@@ -20,7 +20,7 @@ const leaves: readonly Condition[] = cases
   .filter(({ rule }) => !['all_of', 'any_of', 'not'].includes(rule))
   .map((entry) => ({ rule_type: entry.rule, params: entry.case.params }))
 
-const seeds = Number(process.env.SVC_FUZZ_SETS ?? 170)
+const seeds = Number(process.env.SVC_FUZZ_SETS ?? 250)
 const leavesPerSeed = 12
 const treesPerSeed = 12
 

@@ -1,9 +1,10 @@
 // The words of low-code tools for steps, writers, verbs and times.
-import { isoTime, parseTimestamp, stepAliases, stepWords } from '@svc/schemas'
+import { isoTime, parseTimestamp, spelling, stepAliases, stepWords } from '@svc/schemas'
 
 const stepTypes: Readonly<Record<string, string>> = {
-  // A policy for a type is not applicable to another spelling of it.
-  ...Object.fromEntries([...stepWords.map(({ step_type }) => step_type), ...Object.keys(stepAliases)].map(spelling)),
+  ...Object.fromEntries(
+    [...stepWords.map(({ step_type }) => step_type), ...Object.keys(stepAliases)].map((word) => [spelling(word), word]),
+  ),
   message: 'step.message',
   text: 'step.message',
   start: 'task.start',
@@ -28,14 +29,9 @@ const toolWords: ReadonlySet<string> = new Set(['tool', 'toolcall', 'action', 'f
 
 /** The step type that a word means; the word itself where it is another one; null for a call of a tool. */
 export function stepTypeOf(word: string): string | null {
-  const [plain] = spelling(word)
+  const plain = spelling(word)
   if (toolWords.has(plain)) return null
   return Object.hasOwn(stepTypes, plain) ? (stepTypes[plain] ?? null) : word.trim()
-}
-
-/** A word in lower case without separators, and as it is. */
-function spelling(word: string): [plain: string, word: string] {
-  return [word.toLowerCase().replaceAll(/[^a-z]/g, ''), word]
 }
 
 const users: ReadonlySet<string> = new Set(['user', 'human', 'customer', 'client', 'visitor', 'incoming', 'inbound'])
