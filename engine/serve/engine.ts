@@ -25,7 +25,7 @@ import { blockedLine } from './blocked-line.js'
 import type { Decisions } from './decisions.js'
 import { ServeError } from './errors.js'
 import { createEvaluator, type Evaluator } from './evaluator.js'
-import { evaluationLine, incidentLines, stepLine } from './lines.js'
+import { evaluationLine, incidentLines, stepLine, withoutOwnMembers } from './lines.js'
 import type { LocalEvaluation } from './local-evaluation.js'
 import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
@@ -145,7 +145,8 @@ function occasionIn(task: Task, step: Behavior) {
 }
 
 /** Adds a step that happened to its task and writes it with its decision to the trace. */
-async function recordStep(state: EngineState, sent: Behavior): Promise<RecordedStep> {
+async function recordStep(state: EngineState, body: Behavior): Promise<RecordedStep> {
+  const sent = withoutOwnMembers(body)
   const { task_id } = sent
   if (task_id === undefined) throw invalid('step.task_id', 'is missing')
   const now = state.clock()

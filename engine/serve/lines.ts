@@ -17,6 +17,16 @@ export interface StepFacts {
   readonly now: number
 }
 
+/** Members of `meta` that only the engine writes, beside the labels of memory. */
+const ownMembers = ['svc.eval', 'svc.manifests', 'svc.end', toolsMember, payloadsMember]
+
+/** The step without what the agent sent in the place of these members: it must not look like a statement of the engine. */
+export function withoutOwnMembers(step: Behavior): Behavior {
+  const { meta } = step
+  if (meta === undefined || !ownMembers.some((name) => Object.hasOwn(meta, name))) return step
+  return { ...step, meta: Object.fromEntries(Object.entries(meta).filter(([name]) => !ownMembers.includes(name))) }
+}
+
 /** The step as recorded: `svc.eval` is its decision, `svc.manifests` on task.start the manifests of the task (docs/design/engine.md §7). */
 export function stepLine(step: Behavior, evaluation: LocalEvaluation, facts: StepFacts): TraceLine {
   const { evaluation_id, action, risk_score, policies, manifests } = evaluation
@@ -31,11 +41,8 @@ export function stepLine(step: Behavior, evaluation: LocalEvaluation, facts: Ste
       ...(result.approved_by_step !== undefined && { approved_by_step: result.approved_by_step }),
     }),
   )
-  // Only the engine writes these members; values that an agent sends are removed.
-  const { 'svc.eval': _eval, 'svc.manifests': _manifests, ...others } = step.meta ?? {}
-  const { [toolsMember]: _tools, [payloadsMember]: _payloads, ...sent } = others
   const meta = {
-    ...sent,
+    ...step.meta,
     'svc.eval': {
       evaluation_id,
       action,
