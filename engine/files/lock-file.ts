@@ -30,8 +30,8 @@ export function takeLock(directory: string, instead = 'choose another folder'): 
 /** Creates the file with its content, atomically: an empty lock would be taken for a stale one. */
 function create(path: string, content: string): boolean {
   const draft = `${path}.${process.pid}`
-  writeFileSync(draft, content, { mode: 0o600 })
   try {
+    writeFileSync(draft, content, { mode: 0o600 })
     linkSync(draft, path)
     return true
   } catch (error) {

@@ -34,7 +34,10 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
   const { url, agent_key } = platform
   const max_bytes = spool_mib * mebibyte
   const limits = { max_bytes, reserved_bytes: reservedBytes, kept_bytes: keptBytes, file_bytes: fileBytes }
-  const journal = openJournal(join(folder, 'spool'), `traces-${nameOf(url, agent_key)}`, limits, report)
+  const spool = join(folder, 'spool')
+  const name = `traces-${nameOf(url, agent_key)}`
+  const journal = openJournal(spool, name, limits, report)
+  reportShared(journal, join(spool, name), report)
   const dropped = createDroppedSteps(journal.folders, randomUUID)
   const recall = createRecall(journal.bytes, journal.drain)
   for (const { task_id } of dropped.earlier) recall.noteGap(task_id, journal.position())
@@ -68,6 +71,14 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
   }
 }
 
+/** A folder can be taken over by another engine at the next start, with the histories in it. */
+function reportShared({ folders: [own] }: Journal, first: string, report: (line: string) => void): void {
+  if (own !== undefined && own !== first)
+    report(
+      `another engine uses \`${first}\`, so this one uses \`${own}\`: after a restart each may lack the history of running tasks; give each engine its own SVC_DATA_DIR`,
+    )
+}
+
 /** One folder for each platform and agent: lines are sent under one agent key. */
 function nameOf(url: string, agent_key: string): string {
   return createHash('sha256')
@@ -94,13 +105,23 @@ function createIntake({ journal, dropped, recall, onGap, report }: IntakeParts) 
   /** Lines are dropped until there is this much room: otherwise every few lines would be a gap. */
   let resume_bytes = least_room
 
-  const { run: resume, stop } = repeated(() => {
-    if (!is_full || journal.room() < resume_bytes) return false
-    const add = (gap: Gap) =>
-      journal.addReserved(requestJson({ kind: 'gap', recorded_at: isoTime(Date.now()), ...gap }))
-    const goes_on = dropped.move(add)
-    onGap()
-    if (dropped.isPending()) return goes_on
+  let lost = 0
+  /** Lines that left the journal without being sent: their tasks are not known. */
+  const noteLost = () => {
+    const found = journal.lost() - lost
+    if (found === 0) return
+    lost += found
+    count += found
+    count_before += found
+    dropped.noteLost(found, isoTime(Date.now()))
+    recall.noteGap(null, journal.position())
+    is_full = true
+  }
+  const resume = () => {
+    noteLost()
+    if (!is_full || journal.room() < resume_bytes) return
+    dropped.move((gap) => journal.addReserved(requestJson({ kind: 'gap', recorded_at: isoTime(Date.now()), ...gap })))
+    if (dropped.isPending()) return
     is_full = false
     if (count > count_before)
       report(`the spool has room again: ${count - count_before} lines of the trace were dropped`)

@@ -4,18 +4,30 @@ import { join } from 'node:path'
 import { readIfThere } from '../files/durable-file.js'
 
 export interface Cursor {
-  readonly write: (offset: number) => void
+  readonly write: (position: Position) => void
   readonly close: () => void
+}
+
+export interface Position {
+  /** What has arrived. */
+  readonly offset: number
+  /** Lines that the disk did not take: they end with the process. */
+  readonly unwritten: number
 }
 
 const fileName = 'cursor'
 /** Bytes; offsets beyond it would not be exact once lines are added. */
 export const maxOffset = 2 ** 52
 
-/** The offset in the folder; 0 when there is none that can be read: what has arrived is sent again, which adds nothing. */
-export function readCursor(folder: string): number {
-  const offset = Number(readIfThere(join(folder, fileName)) ?? 0)
-  return Number.isSafeInteger(offset) && offset >= 0 && offset <= maxOffset ? offset : 0
+/** The position in the folder; 0 when there is none that can be read: what has arrived is sent again, which adds nothing. */
+export function readCursor(folder: string): Position {
+  const [offset = '', unwritten = ''] = (readIfThere(join(folder, fileName)) ?? '').split('\n')
+  return { offset: countIn(offset), unwritten: countIn(unwritten) }
+}
+
+function countIn(text: string): number {
+  const count = Number(text)
+  return Number.isSafeInteger(count) && count >= 0 && count <= maxOffset ? count : 0
 }
 
 /**
@@ -23,9 +35,14 @@ export function readCursor(folder: string): number {
  * flushed: after a power cut some lines are sent again.
  */
 export function openCursor(folder: string): Cursor {
-  const file = openSync(join(folder, fileName), constants.O_CREAT | constants.O_WRONLY, 0o600)
+  const { O_CREAT, O_WRONLY, O_NOFOLLOW } = constants
+  const file = openSync(join(folder, fileName), O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0), 0o600)
   return {
-    write: (offset) => void writeSync(file, `${String(offset).padStart(20, '0')}\n`, 0),
+    write: ({ offset, unwritten }) => void writeSync(file, `${digits(offset)}\n${digits(unwritten)}\n`, 0),
     close: () => closeSync(file),
   }
+}
+
+function digits(count: number): string {
+  return String(count).padStart(20, '0')
 }

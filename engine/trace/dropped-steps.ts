@@ -10,6 +10,8 @@ export interface DroppedSteps {
   /** Of an earlier process. */
   readonly earlier: readonly Gap[]
   readonly note: (line: Extract<TraceLine, { kind: 'step' }>) => void
+  /** Counts lines of tasks that are not known. */
+  readonly noteLost: (lines: number, at: string) => void
   /** True while gaps are not in the journal. */
   readonly isPending: () => boolean
   /**
@@ -43,23 +45,29 @@ export function createDroppedSteps(folders: readonly string[], newId: () => stri
   const save = () => {
     if (timer !== null) clearTimeout(timer)
     timer = null
-    if (path !== null) replaceUnflushed(path, [...earlier, ...gaps.values()])
+    return path === null || replaceUnflushed(path, [...earlier, ...gaps.values()])
   }
-  if (earlier.length > 0) save()
-  for (const folder of folders.slice(1)) rmSync(join(folder, fileName), { force: true })
+  const gapOf = (task_id: string | null, at: string) => {
+    const gap = gaps.get(task_id) ?? newGap(newId(), task_id, at)
+    gaps.set(task_id, gap)
+    gap.to = at
+    timer ??= setTimeout(save, saveMs).unref()
+    return gap
+  }
+  if (earlier.length === 0 || save())
+    for (const folder of folders.slice(1)) rmSync(join(folder, fileName), { force: true })
   return {
     earlier,
     note: ({ task_id = null, step = null, recorded_at }) => {
       const key = gaps.has(task_id) || gaps.size < maxTasks ? task_id : null
-      const gap = gaps.get(key) ?? newGap(newId(), key, recorded_at)
-      gaps.set(key, gap)
+      const gap = gapOf(key, recorded_at)
       gap.steps += 1
-      gap.to = recorded_at
-      if (key !== null && step !== null) {
-        gap.first_step = Math.min(gap.first_step ?? step, step)
-        gap.last_step = Math.max(gap.last_step ?? step, step)
-      }
-      timer ??= setTimeout(save, saveMs).unref()
+      if (key === null || step === null) return
+      gap.first_step = Math.min(gap.first_step ?? step, step)
+      gap.last_step = Math.max(gap.last_step ?? step, step)
+    },
+    noteLost: (lines, at) => {
+      gapOf(null, at).steps += lines
     },
     isPending: () => gaps.size > 0 || earlier.length > 0,
     move: (add) => {
@@ -90,16 +98,18 @@ function gapsIn(path: string): Gap[] {
   }
 }
 
-/** Not flushed: flushing each second would delay steps. Without room on the disk, the counts stay in memory. */
-function replaceUnflushed(path: string, gaps: readonly Gap[]): void {
+/** Not flushed: flushing each second would delay steps. False without room on the disk: the counts stay in memory. */
+function replaceUnflushed(path: string, gaps: readonly Gap[]): boolean {
   try {
     if (gaps.length === 0) {
       rmSync(path, { force: true })
-      return
+      return true
     }
     writeFileSync(`${path}.draft`, JSON.stringify(gaps), { mode: 0o600 })
     renameSync(`${path}.draft`, path)
+    return true
   } catch {
     // The next second tries again if more steps are dropped, and so does the end of the process.
+    return false
   }
 }

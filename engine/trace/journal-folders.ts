@@ -5,6 +5,8 @@ import { takeLock } from '../files/lock-file.js'
 
 export interface HeldFolder {
   readonly folder: string
+  /** Makes the folder again, and holds it, when another program has removed it. Throws while that cannot be done. */
+  readonly renew: () => void
   readonly release: () => void
 }
 
@@ -39,16 +41,34 @@ function folderOf(parent: string, name: string, number: number): string {
 /** Null when another process holds the folder, or it cannot be written. */
 function hold(folder: string): HeldFolder | null {
   try {
-    return { folder, release: takeLock(folder) }
+    let release = takeLock(folder)
+    let held = idOf(folder)
+    const renew = () => {
+      if (idOf(folder) === held) return
+      release = takeLock(folder)
+      held = idOf(folder)
+    }
+    return { folder, renew, release: () => release() }
   } catch {
     return null
   }
 }
 
+/** Null when it does not exist. */
+function idOf(folder: string): string | null {
+  const found = statSync(folder, { throwIfNoEntry: false })
+  return found === undefined ? null : `${found.ino} ${found.birthtimeMs}`
+}
+
 const ofQueue = /\.jsonl$|^dropped\.json$/
 
+/** False also for what is not a folder, and for one that this user may not read. */
 function hasFiles(folder: string): boolean {
-  return readdirSync(folder).some((file) => ofQueue.test(file))
+  try {
+    return readdirSync(folder).some((file) => ofQueue.test(file))
+  } catch {
+    return false
+  }
 }
 
 /** When its oldest lines were written last, ms since 1970. */

@@ -1,9 +1,9 @@
 // A bounded queue of lines on disk: what cannot be sent yet outlives the process, in the order in which it was added. Memory is
 // constant: only the lines that are being sent are read.
-import { openCursor, readCursor } from './cursor.js'
+import { openCursor, type Position, readCursor } from './cursor.js'
 import { type HeldFolder, holdFolder, leftFolders } from './journal-folders.js'
 import { createReader } from './journal-reader.js'
-import { lineBuffer } from './line-buffer.js'
+import { createWriter, type Writer } from './journal-writer.js'
 import { countLines } from './line-count.js'
 import { readOlderQueue, removeOlderQueue } from './older-queue.js'
 import type { TraceBytes } from './recall.js'
@@ -30,6 +30,10 @@ export interface Journal extends Spool {
   readonly settled: () => Promise<void>
   /** Resolves once all lines are durable. */
   readonly flush: () => Promise<void>
+  /** Lines that were accepted and are gone: another program has removed them, or a process ended while the disk took nothing. */
+  readonly lost: () => number
+  /** Why the disk takes no lines; null while it does. */
+  readonly problem: () => string | null
   /** Writes buffered lines. */
   readonly drain: () => void
   /** Its own, and then those whose lines were taken over; none when the lines are in memory only. */
@@ -70,15 +74,17 @@ export function openJournal(
 interface Opened {
   readonly segments: Segments
   readonly sent: number
+  /** Lines that earlier processes could not write before they ended. */
+  readonly lost: number
   readonly older: readonly string[]
   readonly folder: string | null
   readonly left: readonly HeldFolder[]
-  /** Notes how much has arrived. */
-  readonly note: (offset: number) => void
+  readonly note: (position: Position) => void
   readonly release: () => void
 }
 
-const inMemory = { sent: 0, older: [], folder: null, left: [], note: () => undefined, release: () => undefined }
+const nothing = () => undefined
+const inMemory = { sent: 0, lost: 0, older: [], folder: null, left: [], note: nothing, release: nothing }
 
 function tryOpen(parent: string, name: string, limits: JournalLimits, report: (line: string) => void): Opened | null {
   const held = holdFolder(parent, name)
@@ -93,16 +99,22 @@ function tryOpen(parent: string, name: string, limits: JournalLimits, report: (l
   }
 }
 
-function openIn({ folder, release }: HeldFolder, left: readonly HeldFolder[], limits: JournalLimits): Opened {
-  const sent = readCursor(folder)
-  const older = [folder, ...left.map((one) => one.folder)].flatMap(readOlderQueue)
-  let end = endOfSegments(folder, sent)
-  for (const { folder: from } of left) end = moveSegments(from, readCursor(from), folder, end)
-  const segments = openSegments(folder, limits.file_bytes, sent)
+function openIn({ folder, renew, release }: HeldFolder, left: readonly HeldFolder[], limits: JournalLimits): Opened {
+  const own = readCursor(folder)
+  const folders = [folder, ...left.map((one) => one.folder)]
+  const older = folders.flatMap(readOlderQueue)
+  const lost = folders.reduce((sum, path) => sum + readCursor(path).unwritten, 0)
+  const last = endOfSegments(folder, 0)
+  // Beyond the last line there is nothing that could have arrived: what is there is sent again, which adds nothing.
+  const noted = last > 0 && own.offset > last ? 0 : own.offset
+  let end = Math.max(last, noted)
+  for (const { folder: from } of left) end = moveSegments(from, readCursor(from).offset, folder, end)
+  const segments = openSegments(folder, limits.file_bytes, noted, renew)
   const cursor = openCursor(folder)
   return {
     segments,
-    sent: Math.max(sent, segments.start()),
+    sent: Math.max(noted, segments.start()),
+    lost,
     older,
     folder,
     left,
@@ -116,13 +128,15 @@ function openIn({ folder, release }: HeldFolder, left: readonly HeldFolder[], li
 
 function journalOn(opened: Opened, limits: JournalLimits, report: (line: string) => void): Journal {
   const { segments, folder } = opened
-  const writer = createWriter(segments, folder, report)
-  const reader = createReader(segments, opened.sent)
-  let sent = opened.sent
+  let { sent, lost } = opened
   let end = segments.end()
   const lines = countLines(segments, sent)
+  const writer = createWriter(segments, folder, () => noteSent(), report)
+  const reader = createReader({ read: writer.read }, sent)
+  const keeping = createKeeping(opened, limits, writer, report)
+  const noteSent = () => keeping.note(sent, lines.count())
   const capacity = limits.max_bytes - limits.reserved_bytes
-  const noteSent = once(opened.note, report)
+  noteSent()
 
   const waiting = () => end - sent
   const addUpTo = (text: string, max_bytes: number) => {
@@ -135,16 +149,18 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
   const moveTo = (offset: number, count: number) => {
     sent = offset
     lines.change(-count)
-    noteSent(sent)
+    noteSent()
     // What is being counted is not deleted.
-    if (lines.isWhole()) segments.trim(sent, limits.kept_bytes)
+    if (lines.isWhole()) keeping.trim(sent)
   }
   const size = () => (lines.isWhole() || waiting() === 0 ? lines.count() : Math.max(1, lines.count()))
   const first = async (count: number, max_bytes: number) => {
     writer.drain()
     const found = await reader.first(count, max_bytes)
-    // Another program has removed files: nothing is left of the lines that were counted.
-    if (found.length === 0 && size() > 0 && writer.isEmpty() && reader.position() >= end) moveTo(end, lines.count())
+    if (found.length > 0 || size() === 0 || !writer.isEmpty() || reader.position() < end) return found
+    lost += lines.count()
+    report(`another program has removed ${lines.count()} lines that were not sent from \`${folder}\``)
+    moveTo(end, lines.count())
     return found
   }
   const remove = (count: number) => {
@@ -161,12 +177,34 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     room: () => Math.min(capacity - waiting(), writer.room()),
     roomIn: () => (writer.room() < capacity - waiting() ? 'buffer' : 'spool'),
     bytes: { start: segments.start, end: segments.end, read: segments.stream },
-    durable: folder !== null,
+    lost: () => lost,
+    problem: writer.problem,
+    isDurable: () => folder !== null && writer.isEmpty(),
     folders: takeOver(opened, writer, (line) => addUpTo(line, Number.POSITIVE_INFINITY)),
     close: async () => {
       await lines.stop()
       await closeAll(flush, segments.close, opened.release)
     },
+  }
+}
+
+/** Notes what has arrived, and deletes it. */
+function createKeeping(
+  { segments, note, lost }: Opened,
+  { kept_bytes }: JournalLimits,
+  writer: Writer,
+  report: (line: string) => void,
+) {
+  if (lost > 0) report(`${lost} lines were lost when a process ended while the disk did not take them`)
+  const noteOnce = once('what was sent cannot be noted', note, report)
+  return {
+    note: (offset: number, waiting: number) => noteOnce({ offset, unwritten: Math.min(writer.lines(), waiting) }),
+    trim: once(
+      'what was sent cannot be deleted',
+      // Lines that wait for room on the disk are worth more than those that have arrived.
+      (sent: number) => segments.trim(writer.written(sent), writer.problem() === null ? kept_bytes : 0),
+      report,
+    ),
   }
 }
 
@@ -179,8 +217,6 @@ async function closeAll(flush: () => Promise<void>, close: () => Promise<void>, 
   }
 }
 
-type Writer = ReturnType<typeof createWriter>
-
 /** Adds the lines of queues of an older form, and gives up the folders that others left; returns the folders. */
 function takeOver({ folder, left, older }: Opened, writer: Writer, add: (line: string) => void): readonly string[] {
   const folders = folder === null ? [] : [folder, ...left.map((one) => one.folder)]
@@ -191,43 +227,14 @@ function takeOver({ folder, left, older }: Opened, writer: Writer, add: (line: s
   return folders
 }
 
-/** Writes lines together, once the requests that wait at the moment have added theirs. */
-function createWriter(segments: Segments, folder: string | null, report: (line: string) => void) {
-  const buffer = lineBuffer({ path: folder ?? 'memory', write: segments.append, report })
-  /** Resolves after the next write; null while the buffer is empty. */
-  let writing: Promise<void> | null = null
-  return {
-    /** False when the buffer is full. */
-    add: (text: string) => {
-      if (!buffer.add(`${text}\n`)) return false
-      writing ??= new Promise((resolve) => {
-        setImmediate(() => {
-          writing = null
-          buffer.tryDrain()
-          resolve()
-        })
-      })
-      return true
-    },
-    drain: buffer.tryDrain,
-    isEmpty: buffer.isEmpty,
-    room: buffer.room,
-    settled: () => writing ?? Promise.resolve(),
-    flush: async () => {
-      buffer.drain()
-      await segments.sync()
-    },
-  }
-}
-
 /** Reports the first failure only. */
-function once<T>(act: (value: T) => void, report: (line: string) => void): (value: T) => void {
+function once<T>(what: string, act: (value: T) => void, report: (line: string) => void): (value: T) => void {
   let reported = false
   return (value) => {
     try {
       act(value)
     } catch (error) {
-      if (!reported) report(`what was sent cannot be noted: ${error instanceof Error ? error.message : String(error)}`)
+      if (!reported) report(`${what}: ${error instanceof Error ? error.message : String(error)}`)
       reported = true
     }
   }

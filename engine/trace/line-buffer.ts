@@ -12,8 +12,14 @@ export interface LineBuffer {
   readonly tryDrain: () => void
   /** True when no line waits to be written. */
   readonly isEmpty: () => boolean
+  /** Why the disk took nothing the last time; null once all lines are written. */
+  readonly problem: () => string | null
   /** Characters that `add` accepts. */
   readonly room: () => number
+  /** Lines that wait to be written, also those of which a part is. */
+  readonly lines: () => number
+  /** At most `length` bytes from a position in what waits to be written; empty at its end. */
+  readonly peek: (position: number, length: number) => Buffer
 }
 
 export interface LineBufferParts {
@@ -26,33 +32,27 @@ export interface LineBufferParts {
 
 export function lineBuffer({ path, write, report }: LineBufferParts): LineBuffer {
   let lines: string[] = []
+  /** Characters of them. */
   let size = 0
-  /** The rest of a partial write: it continues where the disk stopped, so that no line is torn. */
-  let unwritten = Buffer.alloc(0)
-  let is_rest = false
-  let failing = false
+  const encoded = encodedParts()
+  let problem: string | null = null
   let lost = 0
 
-  const isEmpty = () => unwritten.length === 0 && lines.length === 0
+  const encode = () => {
+    if (lines.length > 0) encoded.add(lines)
+    lines = []
+    size = 0
+  }
   const drain = () => {
-    while (!isEmpty()) {
-      if (unwritten.length === 0) {
-        unwritten = Buffer.from(lines.join(''))
-        lines = []
-        size = 0
-        is_rest = false
-      }
-      const written = write(unwritten, is_rest)
-      is_rest ||= written > 0
-      unwritten = unwritten.subarray(written)
-    }
-    if (failing) report(`the trace is being written to \`${path}\` again; ${lost} lines were lost`)
-    failing = false
+    encode()
+    encoded.write(write)
+    if (problem !== null) report(`the trace is being written to \`${path}\` again; ${lost} lines were lost`)
+    problem = null
     lost = 0
   }
   return {
     add: (text) => {
-      if (size + text.length > maxBufferedChars) {
+      if (size + encoded.size() + text.length > maxBufferedChars) {
         lost += 1
         return false
       }
@@ -65,11 +65,52 @@ export function lineBuffer({ path, write, report }: LineBufferParts): LineBuffer
       try {
         drain()
       } catch (error) {
-        if (!failing) report(`the trace cannot be written: ${error instanceof Error ? error.message : String(error)}`)
-        failing = true
+        const found = `the trace cannot be written: ${error instanceof Error ? error.message : String(error)}`
+        if (problem === null) report(found)
+        problem = found
       }
     },
-    isEmpty,
-    room: () => maxBufferedChars - size,
+    isEmpty: () => encoded.size() === 0 && lines.length === 0,
+    problem: () => problem,
+    room: () => maxBufferedChars - size - encoded.size(),
+    lines: () => encoded.lines() + lines.length,
+    peek: (position, length) => {
+      encode()
+      return encoded.peek(position, length)
+    },
+  }
+}
+
+/** Lines as bytes. A partial write goes on where the disk stopped, so that no line is torn. */
+function encodedParts() {
+  let parts: { readonly bytes: Buffer; readonly lines: number }[] = []
+  let size = 0
+  let is_rest = false
+  return {
+    size: () => size,
+    lines: () => parts.reduce((sum, part) => sum + part.lines, 0),
+    add: (lines: readonly string[]) => {
+      const bytes = Buffer.from(lines.join(''))
+      parts.push({ bytes, lines: lines.length })
+      size += bytes.length
+    },
+    /** Writes all of them, in order. Throws when the disk takes nothing. */
+    write: (write: LineBufferParts['write']) => {
+      for (let [first] = parts; first !== undefined; [first] = parts) {
+        const written = write(first.bytes, is_rest)
+        size -= written
+        is_rest = written < first.bytes.length
+        const rest = is_rest ? [{ ...first, bytes: first.bytes.subarray(written) }] : []
+        parts = [...rest, ...parts.slice(1)]
+      }
+    },
+    peek: (position: number, length: number) => {
+      let from = Math.max(0, position)
+      for (const { bytes } of parts) {
+        if (from < bytes.length) return bytes.subarray(from, from + length)
+        from -= bytes.length
+      }
+      return Buffer.alloc(0)
+    },
   }
 }

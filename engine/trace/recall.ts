@@ -81,7 +81,8 @@ export function createRecall(bytes: TraceBytes, flush: () => void): Recall {
     }
   }
   const scanOnce = async () => {
-    await scanTrace().catch(() => undefined)
+    // Without the trace, no task that ran before is whole.
+    await scanTrace().catch(() => runs.noteGap(null, at_start.end))
     scanned = true
     for (const note of after.splice(0)) note()
   }

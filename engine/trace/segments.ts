@@ -3,7 +3,6 @@
 import {
   closeSync,
   createReadStream,
-  fsync,
   lstatSync,
   openSync,
   readdirSync,
@@ -13,14 +12,14 @@ import {
   rmSync,
   truncateSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { createAppender, type Segment, segmentPath } from './appender.js'
 import { maxOffset } from './cursor.js'
 import type { ByteRange } from './read-lines.js'
 import type { TraceBytes } from './recall.js'
+import { syncQueue } from './sync-queue.js'
 
 export interface Segments {
   /** Offset of the first byte that is kept. */
@@ -47,19 +46,7 @@ export interface Segments {
   readonly stream: TraceBytes['read']
 }
 
-/** A file of the journal. */
-export interface Segment {
-  readonly path: string
-  readonly start: number
-  size: number
-}
-
-const syncFile = promisify(fsync)
 const name = /^(\d{20})\.jsonl$/
-
-export function segmentPath(folder: string, start: number): string {
-  return join(folder, `${String(start).padStart(20, '0')}.jsonl`)
-}
 
 /** The files of a folder in order. The end of the last one that a crash has cut off is removed. */
 export function segmentsIn(folder: string): Segment[] {
@@ -102,12 +89,15 @@ function removeTornLine(segment: Segment): void {
   segment.size = whole
 }
 
-/** Opens the files of a folder, which this process holds. `end` is the least offset of the next byte. */
-export function openSegments(folder: string, max_bytes: number, end: number): Segments {
+/**
+ * Opens the files of a folder, which this process holds. `end` is the least offset of the next byte; `renew` makes the folder
+ * again when another program has removed it.
+ */
+export function openSegments(folder: string, max_bytes: number, end: number, renew: () => void): Segments {
   const list = segmentsIn(folder)
   const syncing = syncQueue()
   const next = () => Math.max(end, ...list.slice(-1).map(endOf))
-  const appender = createAppender(folder, max_bytes, list, next, syncing.close)
+  const appender = createAppender({ folder, max_bytes, list, next, close: syncing.close, renew })
   return {
     start: () => list[0]?.start ?? next(),
     end: next,
@@ -116,7 +106,9 @@ export function openSegments(folder: string, max_bytes: number, end: number): Se
       for (const segment of list) {
         if (endOf(segment) <= offset) continue
         const from = Math.max(offset, segment.start)
-        const bytes = await readPart(segment, from - segment.start, length)
+        let bytes = await readPart(segment, from - segment.start, length)
+        if (bytes.length === 0 && appender.active()?.segment === segment && appender.restore())
+          bytes = await readPart(segment, from - segment.start, length)
         if (bytes.length > 0) return { offset: from, bytes }
       }
       return { offset: next(), bytes: Buffer.alloc(0) }
@@ -153,42 +145,6 @@ async function* streamOf(list: readonly Segment[], { start, end }: ByteRange): A
 
 function endOf({ start, size }: Segment): number {
   return start + size
-}
-
-/** Appends to the last file of the list, or to a new one where that would become too large; `close` gets each file that is full. */
-function createAppender(
-  folder: string,
-  max_bytes: number,
-  list: Segment[],
-  next: () => number,
-  close: (file: number) => void,
-) {
-  let active: { readonly file: number; readonly segment: Segment } | null = null
-  const activate = (size: number) => {
-    const last = list.at(-1)
-    const goes_on = last !== undefined && last.size + size <= max_bytes && endOf(last) === next()
-    const segment = goes_on ? last : { path: segmentPath(folder, next()), start: next(), size: 0 }
-    const file = openSync(segment.path, 'a', 0o600)
-    if (!goes_on) list.push(segment)
-    active = { file, segment }
-    return active
-  }
-  const retire = () => {
-    if (active !== null) close(active.file)
-    active = null
-  }
-  return {
-    active: () => active,
-    retire,
-    append: (bytes: Buffer, is_rest: boolean) => {
-      const size = active?.segment.size ?? 0
-      if (!is_rest && size > 0 && size + bytes.length > max_bytes) retire()
-      const { file, segment } = active ?? activate(bytes.length)
-      const written = writeSync(file, bytes)
-      segment.size += written
-      return written
-    },
-  }
 }
 
 /** Lines of the file after the position. */
@@ -228,47 +184,6 @@ async function readPart({ path, size }: Segment, position: number, length: numbe
   }
 }
 
-/** Flushes files to disk one after the other, apart from the event loop: a slow disk delays no request. */
-function syncQueue() {
-  let last: Promise<void> = Promise.resolve()
-  /** Not begun yet: more callers can share it. */
-  let waiting: { readonly file: number; readonly done: Promise<void> } | null = null
-  /** Why a file could not be flushed before it was closed. */
-  let failure: unknown = null
-  const run = (act: () => Promise<void>) => {
-    const done = last.then(act)
-    last = done.catch(() => undefined)
-    return done
-  }
-  return {
-    sync: async (file: number | null) => {
-      if (file === null) await last
-      else {
-        if (waiting?.file !== file) {
-          const done = run(() => {
-            waiting = null
-            return syncFile(file)
-          })
-          waiting = { file, done }
-        }
-        await waiting.done
-      }
-      const failed = failure
-      failure = null
-      if (failed !== null) throw failed
-    },
-    close: (file: number) => {
-      waiting = null
-      void run(async () => {
-        await syncFile(file).catch((error: unknown) => {
-          failure = error
-        })
-        closeSync(file)
-      })
-    },
-  }
-}
-
 /** Moves what a folder holds after `offset` behind `end` of another one, oldest first; returns the new end. */
 export function moveSegments(from: string, offset: number, into: string, end: number): number {
   let next = end
@@ -276,11 +191,23 @@ export function moveSegments(from: string, offset: number, into: string, end: nu
     const sent = Math.min(Math.max(offset - start, 0), size)
     const moved = segmentPath(into, next)
     if (sent === 0 && size > 0) renameSync(path, moved)
-    else {
-      if (sent < size) writeFileSync(moved, readFileSync(path).subarray(sent), { mode: 0o600 })
-      rmSync(path)
-    }
+    else if (sent < size && !moveRest(path, sent, moved)) {
+      // On a full disk, what has arrived is sent again, which adds nothing.
+      renameSync(path, moved)
+      next += sent
+    } else rmSync(path, { force: true })
     next += size - sent
   }
   return next
+}
+
+/** Writes what follows the position to another file; false when the disk does not take it. */
+function moveRest(path: string, position: number, into: string): boolean {
+  try {
+    writeFileSync(into, readFileSync(path).subarray(position), { mode: 0o600 })
+    return true
+  } catch {
+    rmSync(into, { force: true })
+    return false
+  }
 }

@@ -113,7 +113,9 @@ export function startSender(parts: SenderParts): Sender {
       clearTimeout(timer)
       const left = spool.size()
       if (left > 0)
-        report(`${left} ${noun} are not sent yet; ${spool.durable ? 'the next start sends them' : 'they are lost'}`)
+        report(
+          `${left} ${noun} are not sent yet; ${spool.isDurable() ? 'the next start sends them' : 'those that are not on disk are lost'}`,
+        )
       await spool.close()
     },
   }

@@ -11,8 +11,8 @@ export interface Spool {
   readonly remove: (count: number) => void
   /** Lines. */
   readonly size: () => number
-  /** True when the lines outlive the process. */
-  readonly durable: boolean
+  /** True when the lines outlive the process: they are on disk. */
+  readonly isDurable: () => boolean
   /** Writes it to disk and releases its folder. */
   readonly close: () => Promise<void>
 }

@@ -14,7 +14,7 @@ export function statusOf(journal: Journal, sender: Sender, dropped: number): Del
     dropped,
     rejected,
     sent,
-    last_problem,
+    last_problem: journal.problem() ?? last_problem,
     last_sent_at: last_sent_at === null ? null : isoTime(last_sent_at),
   }
 }
