@@ -26,5 +26,7 @@ export function waitOf({ headers }: { readonly headers: Pick<Headers, 'get'> }, 
 export function reasonOf(error: unknown, timeout: number): string {
   const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } }
   if (name === 'TimeoutError') return `no answer within ${timeout / 1000} s`
+  // What cannot be sent is quoted in the message, also a key.
+  if (name === 'TypeError' && cause === undefined) return 'the address or a header cannot be sent'
   return cause?.code ?? cause?.message ?? message
 }

@@ -12,6 +12,7 @@ import {
   addressIn,
   agentKeyOf,
   dataFolder,
+  keyProblem,
   type LogSettings,
   lastingFolder,
   logFormat,
@@ -19,6 +20,7 @@ import {
   logLocation,
   maxSpoolMib,
   minSpoolMib,
+  shownLocation,
   spoolMib,
 } from './settings.js'
 import type { Sink } from './sink.js'
@@ -99,7 +101,8 @@ export function logProblem(settings: LogSettings): string | null {
   const name = settings.logLocation ? '--log-location' : 'SVC_LOG_LOCATION'
   const found = locations.find(({ matches }) => matches(location))
   const forms = locations.map(({ form }) => form).join(', ')
-  if (found === undefined) return `${name} is \`${location}\`, which is not a log location: use auto, ${forms}`
+  if (found === undefined)
+    return `${name} is \`${shownLocation(location)}\`, which is not a log location: use auto, ${forms}`
   return formatProblem(settings, found) ?? found.problem(settings, name)
 }
 
@@ -109,14 +112,14 @@ function formatProblem(settings: LogSettings, { has_lines }: Location): string |
   if (!logFormats.some((known) => known === format))
     return `${name} must be ${logFormats.join(' or ')}, found \`${format}\``
   if (format === 'behavior' || has_lines) return null
-  return `${name} is \`${format}\`, which only stdout and file:PATH have, not \`${logLocation(settings)}\``
+  return `${name} is \`${format}\`, which only stdout and file:PATH have, not \`${shownLocation(logLocation(settings))}\``
 }
 
 /** Opens the sink at the location of the settings, which must have no problem. Throws when it cannot be opened. */
 export function openSink(settings: LogSettings, out: Writable, report: (line: string) => void): Sink {
   const location = logLocation(settings)
   const found = locations.find(({ matches }) => matches(location))
-  if (found === undefined) throw new Error(`\`${location}\` is not a log location`)
+  if (found === undefined) throw new Error(`\`${shownLocation(location)}\` is not a log location`)
   const opened = found.open({ location, settings, out, report })
   const sink = logFormat(settings) === 'entry' ? inEntryFormat(opened, agentKeyOf(settings) || undefined) : opened
   if (payloadsIn(settings.env) === 'all') return sink
@@ -132,6 +135,8 @@ function problemOfApi(settings: LogSettings, name: string): string | null {
   ]
   if (missing.length > 0) return `${name} is \`api\`, which needs a platform: set ${missing.join(' and ')}`
   if (addressIn(env.SVC_API_URL ?? '') === null) return 'SVC_API_URL is not an http(s) address without a user name'
+  const key_problem = keyProblem(env)
+  if (key_problem !== null) return key_problem
   if (spoolMib(env) === null)
     return `SVC_SPOOL_MIB must be a whole number of MiB from ${minSpoolMib} to ${maxSpoolMib}, found \`${env.SVC_SPOOL_MIB}\``
   return null

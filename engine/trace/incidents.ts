@@ -8,7 +8,7 @@ import { openLines } from './file.js'
 import { withoutPayloads } from './metadata.js'
 import type { Receiver } from './post.js'
 import { postLines } from './post-lines.js'
-import { addressIn, dataFolder, type Environment } from './settings.js'
+import { addressIn, dataFolder, type Environment, keyProblem, shownLocation } from './settings.js'
 import type { Sink, TraceLine } from './sink.js'
 import { spooled, spoolLimits } from './spooled.js'
 
@@ -37,11 +37,13 @@ export function incidentProblem(options: IncidentOptions, env: Environment): str
   const missing = ['SVC_API_URL', 'SVC_API_KEY'].filter((name) => !env[name])
   if (location === 'api' && missing.length > 0)
     return `${location_name} is \`api\`, which needs a platform: set ${missing.join(' and ')}`
-  if (location === 'api' && addressIn(env.SVC_API_URL ?? '') === null) return 'SVC_API_URL is not an http(s) address'
+  if (location === 'api' && addressIn(env.SVC_API_URL ?? '') === null)
+    return 'SVC_API_URL is not an http(s) address without a user name'
+  if (location === 'api' && keyProblem(env) !== null) return keyProblem(env)
   const is_known =
     ['trace', 'stdout', 'api'].includes(location) || /^file:./.test(location) || addressIn(location) !== null
   if (!is_known)
-    return `${location_name} must be trace, stdout, file:PATH, api, or an http(s) address without a user name, found \`${location}\``
+    return `${location_name} must be trace, stdout, file:PATH, api, or an http(s) address without a user name, found \`${shownLocation(location)}\``
   if (format !== 'incident' && format !== 'behavior')
     return `${format_name} must be incident or behavior, found \`${format}\``
   if (format === 'behavior' && location === 'trace')

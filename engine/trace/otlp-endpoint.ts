@@ -1,5 +1,5 @@
 // Where spans are sent: the address of `otlp:URL`, and the headers that OpenTelemetry takes from the environment.
-import { addressIn, type Environment } from './settings.js'
+import { addressIn, type Environment, shownLocation } from './settings.js'
 
 export interface OtlpEndpoint {
   readonly href: string
@@ -14,7 +14,7 @@ const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 export function endpointProblem(location: string, env: Environment): string | null {
   const url = addressIn(location.slice('otlp:'.length))
   if (url === null)
-    return `\`${location}\` is not a log location: write \`otlp:\` and an http(s) address without a user name, such as otlp:http://127.0.0.1:4318`
+    return `\`${shownLocation(location)}\` is not a log location: write \`otlp:\` and an http(s) address without a user name, such as otlp:http://127.0.0.1:4318`
   const wrong = headerParts(env).find((part) => !isHeader(part))
   if (wrong === undefined) return null
   return `${variable} must be name=value pairs separated by commas, found \`${nameOf(wrong)}\``
@@ -23,7 +23,7 @@ export function endpointProblem(location: string, env: Environment): string | nu
 /** The endpoint at a location that has no problem. Without a path the address gets `/v1/traces`. */
 export function endpointAt(location: string, env: Environment): OtlpEndpoint {
   const url = addressIn(location.slice('otlp:'.length))
-  if (url === null) throw new Error(`\`${location}\` is not an address`)
+  if (url === null) throw new Error(`\`${shownLocation(location)}\` is not an address`)
   if (url.pathname === '/') url.pathname = '/v1/traces'
   const headers = headerParts(env).map((part) => [nameOf(part).toLowerCase(), valueIn(part)] as const)
   return { href: url.href, headers: Object.fromEntries(headers) }

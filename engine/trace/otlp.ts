@@ -5,7 +5,7 @@ import { versionOf } from '@svc/schemas'
 import { jsonList } from './body.js'
 import { headOf } from './line-head.js'
 import { endpointAt, type OtlpEndpoint } from './otlp-endpoint.js'
-import { failureOf, isTaken, objectIn, post } from './post.js'
+import { failureOf, isPage, objectIn, post } from './post.js'
 import type { Delivery, Rejection } from './sender.js'
 import { dataFolder, type Environment } from './settings.js'
 import type { Sink } from './sink.js'
@@ -60,12 +60,13 @@ export async function postSpans(
   const { origin } = new URL(href)
   const body = exportRequest(service, lines)
   const answer = await post({ href, headers, api_key: null, body, timeout_ms: postTimeoutMs, noun: 'spans' }, stopping)
-  if ('problem' in answer) return { kind: 'failed', ...answer }
-  if (isTaken(answer))
-    return { kind: 'delivered', taken: lines.length, rejected: rejectedIn(answer.bytes), later: null }
-  const problem = `${origin} does not take spans (${answer.status})${remedyOf(answer.status)}`
-  if (finalStatuses.includes(answer.status)) return { kind: 'rejected', problem, detail: '' }
-  return { kind: 'failed', ...failureOf(answer, problem, Date.now()) }
+  if (!('response' in answer)) return { kind: 'failed', ...answer }
+  const { response, bytes } = answer
+  if (response.ok && !isPage(response))
+    return { kind: 'delivered', taken: spans.length, rejected: rejectedIn(bytes), later: null }
+  const problem = `${origin} does not take spans (${response.status})${remedyOf(response.status)}`
+  if (finalStatuses.includes(response.status)) return { kind: 'rejected', problem, detail: '' }
+  return { kind: 'failed', ...failureOf(response, problem, Date.now()) }
 }
 
 function remedyOf(status: number): string {
@@ -88,10 +89,10 @@ function spanIn(line: Buffer): readonly Buffer[] {
 
 const maxDetail = 300
 
-/** A collector counts the spans that it drops in a partial success, as text or a number, and does not say which. */
+/** A collector counts the spans that it drops in a partial success, as text or a number, and does not say which: the first one stands for them. */
 function rejectedIn(bytes: Buffer): Rejection[] {
   const { rejectedSpans, errorMessage } = Object(objectIn(bytes)?.partialSuccess) as Record<string, unknown>
   const count = Number(rejectedSpans ?? 0)
   const detail = String(errorMessage ?? '').slice(0, maxDetail)
-  return count > 0 ? [{ line: 0, problem: `${count} spans were rejected: ${detail}`, detail }] : []
+  return count > 0 ? [{ line: 0, problem: `${count} spans were rejected`, detail }] : []
 }

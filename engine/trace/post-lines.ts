@@ -1,6 +1,5 @@
 // Sends incidents as a JSON list to an HTTP address, such as POST /api/v1/incidents of a platform.
-import { jsonList } from './body.js'
-import { failureOf, isTaken, objectIn, post, problemIn, type Receiver } from './post.js'
+import { failureOf, isCode, isPage, objectIn, post, problemIn, type Receiver } from './post.js'
 import type { Delivery, Rejection } from './sender.js'
 
 const postTimeoutMs = 10_000
@@ -17,20 +16,35 @@ export async function postLines(
   const { origin } = new URL(href)
   const body = jsonList(lines.map((line) => [line]))
   const answer = await post({ ...receiver, body, timeout_ms: postTimeoutMs, noun: 'incidents' }, stopping)
-  if ('problem' in answer) return { kind: 'failed', ...answer }
-  const { status } = answer
-  if (isTaken(answer)) {
-    const rejected = api_key === null ? [] : rejectedIn(answer.bytes)
-    return { kind: 'delivered', taken: lines.length, rejected, later: null }
-  }
-  const { detail } = problemIn(answer)
-  const why = typeof detail === 'string' ? `: ${detail.slice(0, maxDetail)}` : ''
-  const problem = `${origin} does not take incidents (${status})${why}`
-  if (finalStatuses.includes(status)) return { kind: 'rejected', problem, detail: why }
-  return { kind: 'failed', ...failureOf(answer, remedyOf(status, origin, api_key) ?? problem, Date.now()) }
+  if (!('response' in answer)) return { kind: 'failed', ...answer }
+  const { response, bytes } = answer
+  const { status } = response
+  if (response.ok) return outcomeOf(answer, lines.length, api_key !== null, origin)
+  const { detail, code } = problemIn(response, bytes)
+  const problem = `${origin} does not take incidents (${status}${code === undefined ? '' : ` ${code}`})`
+  if (finalStatuses.includes(status)) return { kind: 'rejected', problem, detail: textOf(detail) }
+  return { kind: 'failed', ...failureOf(response, remedyOf(status, origin, api_key) ?? problem, Date.now()) }
 }
 
-const maxDetail = 300
+/** The platform has a result for each line; any other receiver says nothing about them. A page is from neither. */
+function outcomeOf(
+  { response, bytes }: { readonly response: Response; readonly bytes: Buffer },
+  count: number,
+  is_platform: boolean,
+  origin: string,
+): Delivery {
+  const results = objectIn(bytes)?.results
+  const is_whole = is_platform ? Array.isArray(results) && results.length === count : !isPage(response)
+  if (is_whole)
+    return {
+      kind: 'delivered',
+      taken: count,
+      rejected: is_platform ? rejectedIn(results as unknown[]) : [],
+      later: null,
+    }
+  const problem = `${origin} does not answer as a receiver of incidents does`
+  return { kind: 'failed', problem, retry_after: null, is_away: false }
+}
 
 /** The variable to change, for what the platform answers while it is wrong. */
 function remedyOf(status: number, origin: string, api_key: string | null): string | null {
@@ -44,14 +58,17 @@ function remedyOf(status: number, origin: string, api_key: string | null): strin
 }
 
 /** Those that the platform does not take, with its reason. */
-function rejectedIn(bytes: Buffer): Rejection[] {
-  const results = objectIn(bytes)?.results
-  if (!Array.isArray(results)) return []
+function rejectedIn(results: readonly unknown[]): Rejection[] {
   return results.flatMap((result, line) => {
-    const { status, problem } = Object(result) as { status?: unknown; problem?: { detail?: unknown } }
-    const detail = String(problem?.detail)
+    const { status, problem } = Object(result) as { status?: unknown; problem?: unknown }
+    const { code, detail } = Object(problem) as { code?: unknown; detail?: unknown }
+    const name = isCode(code) ? ` ${code}` : ''
     return typeof status === 'number' && status >= 400
-      ? [{ line, problem: `an incident was rejected (${status}): ${detail}`, detail }]
+      ? [{ line, problem: `an incident was rejected (${status}${name})`, detail: textOf(detail) }]
       : []
   })
+}
+
+function textOf(detail: unknown): string {
+  return typeof detail === 'string' ? detail : ''
 }

@@ -34,65 +34,26 @@ export async function post(posting: Posting, stopping: AbortSignal): Promise<Ans
   const { href, timeout_ms, noun } = posting
   try {
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeout_ms)])
-    const open = await requestFor(href)
-    // The body was made in this turn of the event loop, and the answer is read in that of its last bytes.
-    await nextTurn()
-    const answer = await exchange(posting, signal, open, true)
-    await nextTurn()
-    return answer
+    // A redirect would send the key and the lines to another address.
+    const response = await fetch(href, { method: 'POST', headers, body, redirect: 'manual', signal })
+    return { response, bytes: withoutSecrets(await bytesOf(response), { ...others, api_key }) }
   } catch (error) {
     const problem = `${noun} cannot be sent to ${new URL(href).origin}: ${reasonOf(error, timeout_ms)}`
     return { problem, retry_after: null, is_away: true }
   }
 }
 
-/** The modules for TLS are loaded by those who need them. */
-async function requestFor(href: string): Promise<typeof requestHttp> {
-  return href.startsWith('https:') ? (await import('node:https')).request : requestHttp
+/** An answer may quote the request, and parts of answers are reported. */
+function withoutSecrets(bytes: Buffer, values: Readonly<Record<string, string | null>>): Buffer {
+  const found = Object.values(values).filter((value): value is string => value !== null && bytes.includes(value))
+  const secrets = found.filter((value) => value.length >= minSecretLength)
+  return secrets.length === 0
+    ? bytes
+    : Buffer.from(secrets.reduce((text, one) => text.replaceAll(one, '…'), `${bytes}`))
 }
 
-/**
- * Redirects are not followed: they would send the key and the lines to another address. `may_repeat`: a receiver may close a
- * connection that was idle at the moment of the request, which is then made once more on another one.
- */
-function exchange(posting: Posting, signal: AbortSignal, open: typeof requestHttp, may_repeat: boolean) {
-  return new Promise<Answer>((resolve, reject) => {
-    const fail = (cause: unknown) => reject(signal.aborted ? signal.reason : new Error('no answer', { cause }))
-    const request = open(posting.href, { method: 'POST', headers: headersOf(posting), signal })
-    let is_answered = false
-    request.on('error', (error) => {
-      const is_idle = request.reusedSocket && !is_answered && !signal.aborted
-      if (is_idle && may_repeat) resolve(exchange(posting, signal, open, false))
-      else fail(error)
-    })
-    request.on('response', (response) => {
-      is_answered = true
-      const { statusCode: status = 0, headers } = response
-      const get = (name: string) => [headers[name] ?? null].flat()[0] ?? null
-      bytesOf({ body: response }).then((bytes) => {
-        resolve({ status, headers: { get }, bytes })
-        // It was answered before its end.
-        if (!request.writableFinished) request.destroy()
-      }, fail)
-    })
-    void writeParts(request, posting.body)
-  })
-}
-
-function headersOf({ headers, api_key, body }: Posting) {
-  return {
-    'user-agent': `svc/${versionOf('engine')}`,
-    ...headers,
-    'content-type': 'application/json',
-    'content-length': sizeOf(body),
-    ...(api_key !== null && { authorization: `Bearer ${api_key}` }),
-  }
-}
-
-/** True for the answers of success. */
-export function isTaken({ status }: Answer): boolean {
-  return status >= 200 && status < 300
-}
+/** A shorter value, such as a name of a tenant, is in other words as well. */
+const minSecretLength = 8
 
 /** Null when the bytes are no JSON object. */
 export function objectIn(bytes: Buffer): Readonly<Record<string, unknown>> | null {
@@ -109,6 +70,11 @@ export function problemIn({ headers, bytes }: Answer): { readonly detail?: unkno
   const is_problem = /^application\/problem\+json/.test(headers.get('content-type') ?? '')
   const { detail, code } = (is_problem ? objectIn(bytes) : null) ?? {}
   return { detail, ...(isCode(code) && { code }) }
+}
+
+/** A page for people: a proxy or a login answered, and the lines went nowhere. */
+export function isPage({ headers }: Response): boolean {
+  return /^\s*text\/html\b/i.test(headers.get('content-type') ?? '')
 }
 
 /** Codes are in messages, each of which is reported once: another server may answer any text, and another one each time. */

@@ -1,8 +1,9 @@
-// Lines that the platform does not take, beside the journal with the reason of each, for people.
-import { appendFile, stat } from 'node:fs/promises'
+// Lines that the receiver does not take, beside the journal with the reason of each, for people.
+import { closeSync, constants, openSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RejectedLine } from './sender.js'
 
+const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants
 /** Bytes; further lines are only counted. */
 export const maxRejectedBytes = 16 * 1024 * 1024
 
@@ -14,7 +15,22 @@ export function keepRejected(folder: string | null, clock: () => number, report:
     if (!reported.has(line)) report(line)
     reported.add(line)
   }
-  const keep = async (file: string, { problem, detail, bytes }: RejectedLine) => {
+  const keep = (text: string) => {
+    if (path === null) return
+    const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+    if (size + text.length > maxRejectedBytes) {
+      reportOnce(`\`${path}\` is full: further rejected lines are only counted; move the file away`)
+      return
+    }
+    const file = openSync(path, O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0), 0o600)
+    try {
+      writeFileSync(file, text)
+    } finally {
+      closeSync(file)
+    }
+  }
+  return (line: string, { problem, detail }: Rejection) => {
+    reportOnce(path === null ? problem : `${problem}: the reason is in \`${path}\``)
     const rejected_at = new Date(clock()).toISOString()
     const text = `${JSON.stringify({ rejected_at, problem, detail, line: bytes.toString() })}\n`
     const { size } = await stat(file).catch(() => ({ size: 0 }))

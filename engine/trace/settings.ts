@@ -20,6 +20,18 @@ export function addressIn(text: string): URL | null {
   return /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' ? url : null
 }
 
+/** A location for messages: an address without what may be a credential in it. */
+export function shownLocation(location: string): string {
+  if (!location.includes('://')) return location
+  return location.replace(/\/\/.*@/s, '//…@').replace(/[?#].*$/s, '?…')
+}
+
+/** The problem with the key of the platform, without it; null when it can be sent. */
+export function keyProblem({ SVC_API_KEY = '' }: Environment): string | null {
+  const is_sendable = /^[\x20-\x7e]*$/.test(SVC_API_KEY.trim())
+  return is_sendable ? null : 'SVC_API_KEY has a character that no key has, such as a line break: copy the key again'
+}
+
 export const logFormats = ['behavior', 'entry'] as const
 
 /** The location without `auto`, which is the platform when the policies come from it, and a file otherwise. */

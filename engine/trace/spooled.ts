@@ -1,5 +1,6 @@
 // Lines that wait on disk until a receiver takes them; while too many wait, further ones are dropped and reported.
 import { openJournal } from './journal.js'
+import { keepRejected } from './rejected-lines.js'
 import { type Delivery, type Sender, startSender } from './sender.js'
 import type { Spool } from './spool.js'
 
@@ -33,7 +34,7 @@ export function spooled({ folder, name, noun, max_bytes, deliver, report }: Spoo
   const sender = startSender({
     spool,
     deliver,
-    reject: null,
+    reject: keepRejected(spool.folders[0] ?? null, Date.now, report),
     onRoom: () => undefined,
     noun,
     ...batch,
