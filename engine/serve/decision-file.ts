@@ -1,15 +1,26 @@
 // Decisions that wait for their steps, on disk, so that a restart does not forget them. Nothing of it is on the path of an
 // evaluation; recording a step that has waited for long writes one short line.
-import { closeSync, openSync, renameSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '../files/durable-file.js'
-import { holdFolder, leftFolders } from '../trace/journal-folders.js'
-import { keyOf, type OpenDecision } from './open-decision.js'
+import { type HeldFolder, holdFolder, leftFolders } from '../trace/journal-folders.js'
+import { keyOf, type OpenDecision, type WaitingDecision } from './open-decision.js'
 
 export interface DecisionFile {
   /** What earlier processes left, the one that has waited longest first. */
   readonly read: () => readonly OpenDecision[]
-  readonly add: (decisions: ReadonlyMap<string, OpenDecision>) => void
+  /** `more`: others follow at once. */
+  readonly add: (decisions: ReadonlyMap<string, OpenDecision>, more: boolean) => void
   /** At once, or with what is added next. */
   readonly remove: (key: string, at_once: boolean) => void
   /** Writes these, and gives the folder free. */
@@ -29,46 +40,52 @@ export function openDecisionFile(data_folder: string, report: (line: string) => 
   }
   const ended = leftFolders(data_folder, 'decisions', own.folder)
   const left = [own, ...ended].flatMap(({ folder }) => decisionsIn(folder, report))
-  const file = decisionFile(join(own.folder, fileName), left, own.release, report)
+  const { file, is_written } = decisionFile(own, left, report)
   for (const { folder, release } of ended) {
-    rmSync(join(folder, fileName), { force: true })
+    if (is_written) rmSync(join(folder, fileName), { force: true })
     release()
   }
   return file
 }
 
-function decisionFile(
-  path: string,
-  left: readonly OpenDecision[],
-  release: () => void,
-  report: (line: string) => void,
-): DecisionFile {
+function decisionFile(own: HeldFolder, left: readonly OpenDecision[], report: (line: string) => void) {
+  const path = join(own.folder, fileName)
   /** The line of each action in the file. */
   const saved = new Map<string, string>()
   /** Lines that take others back, to be written. */
   let removed: string[] = []
-  const attempt = attempts(path, report)
   const file = appendedFile(path)
-  const writeRemoved = () => {
-    if (removed.length > 0) attempt(saved.size === 0 ? file.empty : () => file.append(removed))
-    removed = []
-  }
+  const attempt = attempts(path, report)
   const keep = (decisions: ReadonlyMap<string, OpenDecision>) => {
     for (const [key, decision] of decisions) saved.set(key, lineOf(decision))
   }
-  const rewrite = () => attempt(() => file.rewrite([...saved.values()]))
+  const rewrite = () => {
+    attempt.act(() => {
+      own.renew()
+      file.rewrite([...saved.values()])
+    })
+  }
+  /** INVARIANT (whole or written anew): after a failure the end of the file may be cut off, and nothing is appended to it. */
+  const append = (lines: readonly string[]) => {
+    if (lines.length > 0 && !attempt.isFailing()) attempt.act(() => file.append(lines))
+  }
+  const writeRemoved = () => {
+    if (removed.length > 0 && saved.size === 0 && !attempt.isFailing()) attempt.act(file.empty)
+    else append(removed)
+    removed = []
+  }
   const sorted = left.toSorted((one, other) => one.at - other.at)
   if (left.length > 0) {
     keep(new Map(sorted.map((decision) => [keyOf(decision), decision])))
     rewrite()
   }
-  return {
+  const made: DecisionFile = {
     read: () => sorted,
-    add: (decisions) => {
+    add: (decisions, more) => {
       writeRemoved()
       keep(decisions)
-      if (decisions.size > 0) attempt(() => file.append([...decisions.keys()].map((key) => saved.get(key) ?? '')))
-      if (file.lines() > 2 * saved.size + maxSpareLines) rewrite()
+      append([...decisions.keys()].map((key) => saved.get(key) ?? ''))
+      if (attempt.isFailing() ? !more : file.lines() > 2 * saved.size + maxSpareLines) rewrite()
     },
     remove: (key, at_once) => {
       if (!saved.delete(key)) return
@@ -76,13 +93,15 @@ function decisionFile(
       if (at_once) writeRemoved()
     },
     close: (open) => {
-      attempt(() => {
+      attempt.act(() => {
         file.close()
+        own.renew()
         replaceFile(path, [...open.values()].map(lineOf).join(''))
       })
-      attempt(release)
+      attempt.act(own.release)
     },
   }
+  return { file: made, is_written: !attempt.isFailing() }
 }
 
 /** What is written survives a crash of the process, and not one of the machine: flushing it would block the event loop. */
@@ -93,21 +112,33 @@ function appendedFile(path: string) {
     if (file !== null) closeSync(file)
     file = null
   }
+  const opened = () => {
+    const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants
+    file ??= openSync(path, O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0), 0o600)
+    if (fstatSync(file).nlink > 0) return file
+    close()
+    throw new Error('another program has removed it')
+  }
   return {
     lines: () => lines,
     append: (added: readonly string[]) => {
-      file ??= openSync(path, 'a', 0o600)
-      writeAll(file, added.join(''))
+      writeAll(opened(), added.join(''))
       lines += added.length
     },
     empty: () => {
-      truncateSync(path)
+      ftruncateSync(opened())
       lines = 0
     },
     rewrite: (all: readonly string[]) => {
       const draft = `${path}.new`
-      writeFileSync(draft, all.join(''), { mode: 0o600 })
-      renameSync(draft, path)
+      try {
+        rmSync(draft, { force: true })
+        writeFileSync(draft, all.join(''), { mode: 0o600, flag: 'wx' })
+        renameSync(draft, path)
+      } catch (error) {
+        rmSync(draft, { force: true })
+        throw error
+      }
       close()
       lines = all.length
     },
@@ -115,16 +146,21 @@ function appendedFile(path: string) {
   }
 }
 
-/** A failure is reported once: the decisions stay in memory. */
+/** The first failure is reported, and the first success after it: the decisions are in memory meanwhile. */
 function attempts(path: string, report: (line: string) => void) {
-  let reported = false
-  return (act: () => void) => {
-    try {
-      act()
-    } catch (error) {
-      if (!reported) report(`\`${path}\` cannot be written: ${error instanceof Error ? error.message : String(error)}`)
-      reported = true
-    }
+  let failing = false
+  return {
+    isFailing: () => failing,
+    act: (act: () => void) => {
+      try {
+        act()
+        if (failing) report(`\`${path}\` is being written again`)
+        failing = false
+      } catch (error) {
+        if (!failing) report(`\`${path}\` cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+        failing = true
+      }
+    },
   }
 }
 
@@ -133,8 +169,8 @@ function writeAll(file: number, text: string): void {
   for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written)
 }
 
-function lineOf(decision: OpenDecision): string {
-  return `+${JSON.stringify(decision)}\n`
+function lineOf(decision: OpenDecision | WaitingDecision): string {
+  return `+${JSON.stringify({ ...decision, since: undefined })}\n`
 }
 
 function decisionsIn(folder: string, report: (line: string) => void): readonly OpenDecision[] {

@@ -4,7 +4,7 @@ import { isoTime, type Step } from '@svc/schemas'
 import type { UnrecordedLine } from '../trace/sink.js'
 import type { DecisionFile } from './decision-file.js'
 import type { LocalEvaluation } from './local-evaluation.js'
-import { decisionOn, keyOf, type OpenDecision } from './open-decision.js'
+import { decisionOn, keyOf, type WaitingDecision } from './open-decision.js'
 import { othersText, unrecordedText } from './unrecorded-text.js'
 
 export interface Decisions {
@@ -25,7 +25,10 @@ export interface Decisions {
 export interface DecisionsParts {
   /** How long a step may take, ms; null watches nothing. */
   readonly timeout: number | null
+  /** ms since 1970, for what is written. */
   readonly clock: () => number
+  /** ms on a clock that never jumps, for how long a decision has waited. */
+  readonly elapsed: () => number
   readonly write: (line: UnrecordedLine) => void
   readonly notify: (line: string) => void
   /** Null where nothing outlives the process. */
@@ -59,13 +62,14 @@ const watchingNothing: Decisions = {
   close: () => undefined,
 }
 
-function watching({ timeout, clock, file, ...parts }: DecisionsParts & { readonly timeout: number }): Decisions {
-  const table = openTable(file)
+function watching({ timeout, file, ...parts }: DecisionsParts & { readonly timeout: number }): Decisions {
+  const { clock, elapsed } = parts
+  const table = openTable(file, parts)
   const crowd = createCrowd()
-  const { writeLine, noteOthers } = createWriter({ clock, ...parts })
+  const { writeLine, noteOthers } = createWriter(parts)
   let unrecorded = 0
 
-  const expire = (key: string, decision: OpenDecision, has_line: boolean) => {
+  const expire = (key: string, decision: WaitingDecision, has_line: boolean) => {
     if (has_line) writeLine(decision, 0)
     unrecorded += 1
     table.end(key, false)
@@ -79,7 +83,7 @@ function watching({ timeout, clock, file, ...parts }: DecisionsParts & { readonl
     add: (step, evaluation) => {
       const decision = decisionOn(step, evaluation, clock())
       if (decision === null) return
-      table.keep(decision)
+      table.keep({ ...decision, since: elapsed() })
       const [oldest] = table.open
       if (table.open.size > maxOpen && oldest !== undefined) expire(...oldest, crowd.hasLine(oldest[1]))
     },
@@ -94,14 +98,14 @@ function watching({ timeout, clock, file, ...parts }: DecisionsParts & { readonl
       return key !== undefined
     },
     check: () => {
-      const last = clock() - timeout
+      const last = elapsed() - timeout
       for (const [key, decision] of table.open) {
-        if (decision.at > last) break
+        if (decision.since > last) break
         expire(key, decision, true)
       }
       endCrowd()
     },
-    save: () => table.save(clock() - youngMs),
+    save: () => table.save(elapsed() - youngMs),
     counts: () => ({ open: table.open.size, unrecorded }),
     close: () => {
       endCrowd()
@@ -111,15 +115,15 @@ function watching({ timeout, clock, file, ...parts }: DecisionsParts & { readonl
 }
 
 /** Writes lines to the trace, and up to `maxNotes` of them for the operator until the others are noted. */
-function createWriter({ clock, write, notify }: Pick<DecisionsParts, 'clock' | 'write' | 'notify'>) {
+function createWriter({ clock, elapsed, write, notify }: Omit<DecisionsParts, 'timeout' | 'file'>) {
   let notes = 0
   return {
-    writeLine: (decision: OpenDecision, others: number) => {
+    writeLine: (decision: WaitingDecision, others: number) => {
       const now = clock()
-      const { at, ...members } = decision
+      const { at, since, ...members } = decision
       const decided_at = isoTime(at)
       write({ kind: 'unrecorded', recorded_at: isoTime(now), ...members, decided_at, ...(others > 0 && { others }) })
-      if (notes < maxNotes) notify(unrecordedText(decision, now))
+      if (notes < maxNotes) notify(unrecordedText(decision, elapsed() - since))
       notes += 1
     },
     noteOthers: (others: number) => {
@@ -134,10 +138,10 @@ function createWriter({ clock, write, notify }: Pick<DecisionsParts, 'clock' | '
 function createCrowd() {
   /** What may have happened, and what was not to happen: neither hides the other. */
   const lines = { allowed: 0, others: 0 }
-  let last: OpenDecision | null = null
+  let last: WaitingDecision | null = null
   let count = 0
   return {
-    hasLine: (decision: OpenDecision) => {
+    hasLine: (decision: WaitingDecision) => {
       const kind = decision.outcome === 'allow' ? 'allowed' : 'others'
       lines[kind] += 1
       if (lines[kind] <= maxCrowdedOut) return true
@@ -155,13 +159,13 @@ function createCrowd() {
   }
 }
 
-function openTable(file: DecisionFile | null) {
+function openTable(file: DecisionFile | null, { clock, elapsed }: Pick<DecisionsParts, 'clock' | 'elapsed'>) {
   /** By task and action; the one that has waited longest is first. */
-  const open = new Map<string, OpenDecision>()
+  const open = new Map<string, WaitingDecision>()
   /** By evaluation. */
   const keys = new Map<string, string>()
   /** Those that are not on disk, in the same order. */
-  const unsaved = new Map<string, OpenDecision>()
+  const unsaved = new Map<string, WaitingDecision>()
   const forget = (key: string) => {
     const decision = open.get(key)
     if (decision === undefined) return
@@ -169,17 +173,18 @@ function openTable(file: DecisionFile | null) {
     unsaved.delete(key)
     keys.delete(decision.evaluation_id)
   }
-  const keep = (decision: OpenDecision) => {
+  const keep = (decision: WaitingDecision) => {
     const key = keyOf(decision)
     forget(key)
     open.set(key, decision)
     keys.set(decision.evaluation_id, key)
     if (file !== null) unsaved.set(key, decision)
   }
-  for (const decision of file?.read() ?? []) keep(decision)
+  for (const decision of file?.read() ?? [])
+    keep({ ...decision, since: elapsed() - Math.max(0, clock() - decision.at) })
   unsaved.clear()
   return {
-    open: open as ReadonlyMap<string, OpenDecision>,
+    open: open as ReadonlyMap<string, WaitingDecision>,
     keys: keys as ReadonlyMap<string, string>,
     keep,
     /**
@@ -190,16 +195,17 @@ function openTable(file: DecisionFile | null) {
       forget(key)
       file?.remove(key, at_once)
     },
-    /** Writes those from before a time. */
+    /** Writes those from before a time on the clock that never jumps. */
     save: (before: number) => {
-      const old = new Map<string, OpenDecision>()
+      const old = new Map<string, WaitingDecision>()
       for (const [key, decision] of unsaved) {
-        if (decision.at > before || old.size === maxSaved) break
+        if (decision.since > before || old.size === maxSaved) break
         old.set(key, decision)
       }
       for (const key of old.keys()) unsaved.delete(key)
-      file?.add(old)
-      return old.size === maxSaved
+      const more = old.size === maxSaved
+      file?.add(old, more)
+      return more
     },
     close: () => {
       unsaved.clear()

@@ -39,6 +39,8 @@ export interface EngineParts {
   /** Blocks every step while no policy is in effect (docs/design/engine.md §6). */
   readonly fail_closed: boolean
   readonly clock: () => number
+  /** ms on a clock that never jumps, for the age of tasks. */
+  readonly elapsed: () => number
   readonly newId: () => string
   readonly meter: Meter
   readonly memory: Memory
@@ -89,9 +91,11 @@ export function createEngine(parts: EngineParts): LocalEngine {
       settled: parts.decisions.release(evaluation_id),
     }),
     endTask: async ({ task_id }) => {
-      await state.tasks.load(task_id, state.clock())
-      endTask(state, task_id)
-      await state.sink.flush()
+      await state.tasks.load(task_id, state.elapsed())
+      await onDisk(async () => {
+        endTask(state, task_id)
+        await state.sink.flush()
+      })
       return { status: 'ok', task_id }
     },
     registerAgent: (body) => registerAgent(state, body),
@@ -107,7 +111,7 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
   if (task_id === undefined)
     throw invalid('context.task_id', 'is missing, and so is `intended.task_id`: send one of them')
   const now = state.clock()
-  const task = await state.tasks.open(task_id, intended.step_type, now)
+  const task = await state.tasks.open(task_id, intended.step_type, state.elapsed())
   setFacts(task, state.evaluator.facts(state.agents.get(agent_id), { ...context, task_id }))
   const step = state.memory.labelled({ timestamp: isoTime(now), ...intended, agent_id, task_id }, false)
   const evaluation = state.evaluator.step(task, step, occasionIn(task, step), false)
@@ -150,7 +154,7 @@ async function recordStep(state: EngineState, body: Behavior): Promise<RecordedS
   const { task_id } = sent
   if (task_id === undefined) throw invalid('step.task_id', 'is missing')
   const now = state.clock()
-  const task = await state.tasks.open(task_id, sent.step_type, now)
+  const task = await state.tasks.open(task_id, sent.step_type, state.elapsed())
   const known = sent.agent_id === undefined ? undefined : state.agents.get(sent.agent_id)
   if (Object.keys(task.facts).length === 0 && known !== undefined) setFacts(task, state.evaluator.facts(known, {}))
   const numbered = { step: sent.step ?? task.last_step + 1, timestamp: sent.timestamp ?? isoTime(now) }
@@ -236,6 +240,16 @@ function endTask(state: EngineState, task_id: string): void {
   const task = state.tasks.close(task_id)
   if (task !== null) concludeTask(state, task)
   state.sink.write({ kind: 'end', recorded_at: isoTime(state.clock()), task_id, ...missingEnd(task) })
+}
+
+/** The trace reports why the disk takes nothing, once; the caller repeats the request. */
+async function onDisk(act: () => Promise<void>): Promise<void> {
+  try {
+    await act()
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ServeError('FULL', `the end cannot be written to the trace: ${why}; repeat the request`)
+  }
 }
 
 /** The task.end that a task with recorded steps lacks, for receivers that know steps only. */

@@ -9,6 +9,9 @@ export type OpenDecision = Omit<UnrecordedLine, 'kind' | 'recorded_at' | 'decide
   readonly at: number
 }
 
+/** `since` is on a clock that never jumps, in ms: the time of the machine may be set while a decision waits. */
+export type WaitingDecision = OpenDecision & { readonly since: number }
+
 /** One decision waits for each action in a task: an evaluation that is repeated is still one step. */
 export function keyOf({ task_id, action_digest }: Pick<OpenDecision, 'task_id' | 'action_digest'>): string {
   return `${action_digest} ${task_id}`

@@ -63,6 +63,7 @@ async function policiesOfPlatform(
     instance_id,
     version: versionOf('engine'),
     clock,
+    elapsed: () => performance.now(),
     report,
   })
   const close = async () => {

@@ -9,7 +9,14 @@ import { changeLines } from '../source/changes.js'
 import type { LoadedPolicies } from '../source/source.js'
 import { logProblem, openMemoryStore, openSink } from '../trace/choose.js'
 import { incidentProblem, withIncidents } from '../trace/incidents.js'
-import { type LogSettings, lastingFolder, logLocation } from '../trace/settings.js'
+import {
+  addressIn,
+  keyProblem,
+  type LogSettings,
+  lastingFolder,
+  logLocation,
+  shownLocation,
+} from '../trace/settings.js'
 import type { Sink } from '../trace/sink.js'
 import { createAccess } from './access.js'
 import { openDecisionFile } from './decision-file.js'
@@ -40,7 +47,7 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     const { source, close } = await policiesOf(options, env, instance_id, report)
     const sink = withIncidents(openSink(log, out, report), options, env, out, report)
     const memory = createMemory(openMemoryStore(log, report), report)
-    const trace = () => traceHealth(logLocation(log), sink)
+    const trace = () => traceHealth(shownLocation(logLocation(log)), sink)
     const decisions = watchDecisions(log, settings, sink, err)
     const { server, warmUp } = assemble({ source, sink, memory, trace, decisions }, settings, instance_id, err)
     await listen(server, options.port, options.host)
@@ -96,10 +103,16 @@ function watchDecisions(log: LogSettings, { record_seconds }: Settings, sink: Si
   return createDecisions({
     timeout: record_seconds === 0 ? null : record_seconds * 1000,
     clock: Date.now,
+    elapsed,
     write: sink.write,
     notify: (line) => void err.write(`${line}\n`),
     file: folder === null || record_seconds === 0 ? null : openDecisionFile(folder, report),
   })
+}
+
+/** The time of the machine may be set; this never jumps. ms */
+function elapsed(): number {
+  return performance.now()
 }
 
 /** In parts: requests are answered in between. */
@@ -128,7 +141,9 @@ function problemOf(
     if (named && missing.length > 0)
       return `no policy source: for a platform ${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`
     const { SVC_API_URL: url = '' } = env
-    if (named && !/^https?:\/\/[^/]/.test(url)) return 'SVC_API_URL is not an http(s) address'
+    if (named && (!/^https?:\/\/[^/]/.test(url) || addressIn(url) === null))
+      return 'SVC_API_URL is not an http(s) address without a user name'
+    if (named && keyProblem(env) !== null) return keyProblem(env)
     if (!named)
       return 'no policy source: give --baseline for the bundled baseline, --policy-file PATH for your own manifests, or set SVC_API_URL, SVC_API_KEY and SVC_AGENT_KEY for a platform'
   }
@@ -152,7 +167,15 @@ function assemble(
 ): LocalServer {
   const { host, token, fail_closed } = settings
   const notify = (line: string) => err.write(`${line}\n`)
-  const parts = { ...opened, fail_closed, clock: Date.now, newId: () => randomUUID(), meter: createMeter(), notify }
+  const parts = {
+    ...opened,
+    fail_closed,
+    clock: Date.now,
+    elapsed,
+    newId: () => randomUUID(),
+    meter: createMeter(),
+    notify,
+  }
   const report = (error: unknown) => err.write(`svc serve: ${error instanceof Error ? error.stack : String(error)}\n`)
   const access = createAccess(host, token)
   return createLocalServer({ ...parts, engine: createEngine(parts), access, instance_id, report })

@@ -32,7 +32,7 @@ export interface Task {
   ended: boolean
   /** True when the task may have steps that this process does not know. */
   history_lost: boolean
-  /** ms since 1970 */
+  /** ms on a clock that never jumps */
   touched_at: number
 }
 

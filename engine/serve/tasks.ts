@@ -10,7 +10,7 @@ import type { AppliedPolicies, TaskPolicies } from './task-policies.js'
 
 export interface Tasks {
   /**
-   * The task that takes a step of this type; a new one when the id is new or its run has ended. `now` is ms since 1970.
+   * The task that takes a step of this type; a new one when the id is new or its run has ended. `now` is in ms, on a clock that never jumps.
    * A task that this process evicted, or that ran before it started, is read back from the trace; without a trace it
    * gets `history_lost`.
    */

@@ -4,11 +4,11 @@ import type { OpenDecision } from './open-decision.js'
 
 const decided = { allow: 'allowed', warn: 'allowed with a warning', ask: 'asked about', block: 'blocked' }
 
-/** Which step it was about, and what to do. `now` is ms since 1970. */
-export function unrecordedText({ task_id, evaluation_id, intended, outcome, at }: OpenDecision, now: number): string {
+/** Which step it was about, and what to do. `waited` is in ms. */
+export function unrecordedText({ task_id, evaluation_id, intended, outcome }: OpenDecision, waited: number): string {
   const { step_type, step_name } = intended
   const name = step_name === undefined ? '' : ` "${escaped(step_name, maxName)}"`
-  const seconds = Math.round((now - at) / 1000)
+  const seconds = Math.round(waited / 1000)
   const may_have_run = outcome === 'allow' || outcome === 'warn'
   const how = may_have_run ? 'record it with /record' : 'record it with `output.status` `blocked`'
   return (

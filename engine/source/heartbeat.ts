@@ -12,6 +12,8 @@ export interface HeartbeatParts extends PlatformAddress {
   readonly version: string
   /** ms since 1970 */
   readonly clock: () => number
+  /** ms on a clock that never jumps, for when the next one is due */
+  readonly elapsed: () => number
   /** Receives each problem once. */
   readonly report: (line: string) => void
 }
@@ -32,10 +34,10 @@ const stopTimeoutMs = 2_000
 
 /** Sends each state of the engine, oldest first; unsent states are kept and sent later. */
 export function startHeartbeats(parts: HeartbeatParts): Heartbeats {
-  const { source, spool, instance_id, version, clock, report } = parts
+  const { source, spool, instance_id, version, clock, elapsed, report } = parts
   const closing = new AbortController()
   let open = stateNow(source, instance_id, version, clock())
-  let due = 0
+  let due = elapsed()
   let sending: Promise<void> | null = null
   let reported: string | null = null
 
@@ -44,11 +46,11 @@ export function startHeartbeats(parts: HeartbeatParts): Heartbeats {
     if (state.load_state === open.load_state && state.policy_count === open.policy_count) return
     spool.add({ ...open, until: isoTime(now) })
     open = state
-    due = now
+    due = elapsed()
   }
   const check = () => {
-    const now = clock()
-    notice(now)
+    notice(clock())
+    const now = elapsed()
     if (now < due || sending !== null) return
     due = now + heartbeatIntervalMs
     sending = send().finally(() => {
@@ -59,7 +61,7 @@ export function startHeartbeats(parts: HeartbeatParts): Heartbeats {
     const problem = await sendAll()
     if (problem !== null && problem !== reported && !closing.signal.aborted) report(problem)
     reported = problem
-    if (problem !== null) due = clock() + retryIntervalMs
+    if (problem !== null) due = elapsed() + retryIntervalMs
   }
   const sendAll = async (): Promise<string | null> =>
     (await sendKept(closing.signal)) ?? post(parts, open, closing.signal)

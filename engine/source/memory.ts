@@ -82,7 +82,9 @@ function afterFailure(
   const { current, started } = memory
   const cached = started ? null : usable(memory, cache, now, report)
   const from = started ? current.load_state : 'start'
-  const expired = current.expires_at === null || now >= current.expires_at
+  const { expires_at } = current
+  // A time before the last success: the clock was set back, so the time since then is unknown.
+  const expired = expires_at === null || now >= expires_at || now < expires_at - memory.ttl
   const load_state = nextState(from, 'failed', { cached: cached !== null, expired })
   const next = {
     ...memory,

@@ -28,6 +28,8 @@ interface EngineHereParts {
   readonly sink?: Sink
   /** Default: a clock that stands still. */
   readonly clock?: () => number
+  /** Default: the clock. */
+  readonly elapsed?: () => number
   /** How long the step of a decision may take, ms; default 10 minutes. */
   readonly timeout?: number | null
   readonly file?: DecisionFile | null
@@ -39,6 +41,7 @@ export function engineHere({
   source,
   sink,
   clock = () => begin,
+  elapsed = clock,
   timeout = 600_000,
   file = null,
 }: EngineHereParts = {}): EngineHere {
@@ -58,12 +61,13 @@ export function engineHere({
     close: none,
   }
   const notify = (line: string) => notes.push(line)
-  const decisions = createDecisions({ timeout, clock, write: lines.write, notify, file })
+  const decisions = createDecisions({ timeout, clock, elapsed, write: lines.write, notify, file })
   const engine = createEngine({
     source: source ?? { current: () => policies, reload: async () => policies, close: none },
     sink: lines,
     fail_closed: false,
     clock,
+    elapsed,
     newId: () => {
       ids += 1
       return `evaluation-${ids}`
