@@ -1,5 +1,14 @@
 // One process per folder, where two would corrupt its files or contradict each other.
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 
 /** Another process holds the lock of the folder. */
@@ -35,10 +44,24 @@ function create(path: string, content: string): boolean {
     linkSync(draft, path)
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return false
+    // A full disk has no block for a file, and takes a link, whose text is in its inode.
+    if (code === 'ENOSPC' || code === 'EDQUOT') return link(path, content)
     throw error
   } finally {
     rmSync(draft, { force: true })
+  }
+}
+
+/** As `create`, as a symbolic link to its content. */
+function link(path: string, content: string): boolean {
+  try {
+    symlinkSync(content, path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
   }
 }
 
@@ -81,6 +104,15 @@ function conflict(directory: string, what: string): LockTaken {
 function read(path: string): string | null {
   try {
     return readFileSync(path, 'utf8')
+  } catch {
+    return readLink(path)
+  }
+}
+
+/** Null when it is not a link. */
+function readLink(path: string): string | null {
+  try {
+    return readlinkSync(path)
   } catch {
     return null
   }

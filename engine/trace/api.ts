@@ -38,7 +38,7 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
   const name = `traces-${nameOf(url, agent_key)}`
   const journal = openJournal(spool, name, limits, report)
   reportShared(journal, join(spool, name), report)
-  const dropped = createDroppedSteps(journal.folders, randomUUID)
+  const dropped = createDroppedSteps(journal.folders, randomUUID, journal.noteUnsaved)
   const recall = createRecall(journal.bytes, journal.drain)
   for (const { task_id } of dropped.earlier) recall.noteGap(task_id, journal.position())
   const intake = createIntake({ journal, dropped, recall, onGap: () => sender.wake(), report })

@@ -33,19 +33,33 @@ const saveMs = 1_000
 
 type Counted = { -readonly [K in keyof Gap]: Gap[K] }
 
-/** `folders`: those whose counts are read and taken over; the first one is written. Empty for counts in memory only. */
-export function createDroppedSteps(folders: readonly string[], newId: () => string): DroppedSteps {
+/**
+ * `folders`: those whose counts are read and taken over; the first one is written. Empty for counts in memory only. `onSaved` gets
+ * the number of steps that the file lacks, because the disk did not take them.
+ */
+export function createDroppedSteps(
+  folders: readonly string[],
+  newId: () => string,
+  onSaved: (unsaved: number) => void,
+): DroppedSteps {
   const gaps = new Map<string | null, Counted>()
   /** Of an earlier process: they are not added to. */
   let earlier: Gap[] = folders.flatMap((folder) => gapsIn(join(folder, fileName)))
   const [own] = folders
   const path = own === undefined ? null : join(own, fileName)
   let timer: NodeJS.Timeout | null = null
+  /** Steps in the file. */
+  let saved = 0
 
   const save = () => {
     if (timer !== null) clearTimeout(timer)
     timer = null
-    return path === null || replaceUnflushed(path, [...earlier, ...gaps.values()])
+    const all = [...earlier, ...gaps.values()]
+    const is_saved = path === null || replaceUnflushed(path, all)
+    const steps = all.reduce((sum, gap) => sum + gap.steps, 0)
+    if (is_saved) saved = steps
+    onSaved(Math.max(0, steps - saved))
+    return is_saved
   }
   const gapOf = (task_id: string | null, at: string) => {
     const gap = gaps.get(task_id) ?? newGap(newId(), task_id, at)
@@ -109,6 +123,7 @@ function replaceUnflushed(path: string, gaps: readonly Gap[]): boolean {
     renameSync(`${path}.draft`, path)
     return true
   } catch {
+    rmSync(`${path}.draft`, { force: true })
     // The next second tries again if more steps are dropped, and so does the end of the process.
     return false
   }

@@ -47,8 +47,20 @@ export function createWriter(
       const at = Math.max(offset, segments.end())
       return { offset: at, bytes: buffer.peek(at - segments.end(), length) }
     },
-    /** The offset, or one before the file that a partial write goes on in. */
-    written: (offset: number) => (buffer.isEmpty() ? offset : Math.min(offset, segments.end() - 1)),
+    /** Deletes the oldest of what ends before the offset, until `kept_bytes` of it are left. */
+    trim: (offset: number, kept_bytes: number) => {
+      const on_disk = segments.end()
+      if (buffer.problem() === null) {
+        segments.trim(buffer.isEmpty() ? offset : Math.min(offset, on_disk - 1), kept_bytes)
+        return
+      }
+      // Lines that wait for room on the disk are worth more than those that have arrived.
+      if (offset < on_disk) segments.trim(offset, 0)
+      else {
+        segments.clear(offset)
+        buffer.skip(offset - on_disk)
+      }
+    },
     settled: () => writing ?? Promise.resolve(),
     flush: async () => {
       buffer.drain()

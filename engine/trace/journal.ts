@@ -32,6 +32,8 @@ export interface Journal extends Spool {
   readonly flush: () => Promise<void>
   /** Lines that were accepted and are gone: another program has removed them, or a process ended while the disk took nothing. */
   readonly lost: () => number
+  /** Notes how many steps were dropped and are counted in memory only. */
+  readonly noteUnsaved: (steps: number) => void
   /** Why the disk takes no lines; null while it does. */
   readonly problem: () => string | null
   /** Writes buffered lines. */
@@ -167,18 +169,17 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     const offset = reader.remove(count)
     if (offset !== null) moveTo(offset, count)
   }
-  const { oldest } = reader
-  const { flush, settled, drain } = writer
+  const { flush, settled, drain, problem } = writer
   return {
     add: (text) => addUpTo(text, capacity),
     addReserved: (text) => addUpTo(text, limits.max_bytes),
-    ...{ first, remove, oldest, size, waiting, capacity, flush, settled, drain },
+    ...{ first, remove, size, waiting, capacity, flush, settled, drain, problem },
     position: () => end,
     room: () => Math.min(capacity - waiting(), writer.room()),
     roomIn: () => (writer.room() < capacity - waiting() ? 'buffer' : 'spool'),
     bytes: { start: segments.start, end: segments.end, read: segments.stream },
     lost: () => lost,
-    problem: writer.problem,
+    noteUnsaved: keeping.noteUnsaved,
     isDurable: () => folder !== null && writer.isEmpty(),
     folders: takeOver(opened, writer, (line) => addUpTo(line, Number.POSITIVE_INFINITY)),
     close: async () => {
@@ -190,21 +191,27 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
 
 /** Notes what has arrived, and deletes it. */
 function createKeeping(
-  { segments, note, lost }: Opened,
+  { note: noteOn, lost }: Opened,
   { kept_bytes }: JournalLimits,
   writer: Writer,
   report: (line: string) => void,
 ) {
   if (lost > 0) report(`${lost} lines were lost when a process ended while the disk did not take them`)
-  const noteOnce = once('what was sent cannot be noted', note, report)
+  const noteOnce = once('what was sent cannot be noted', noteOn, report)
+  let noted = { offset: 0, waiting: 0 }
+  let unsaved = 0
+  const note = () => noteOnce({ offset: noted.offset, unwritten: Math.min(writer.lines(), noted.waiting) + unsaved })
   return {
-    note: (offset: number, waiting: number) => noteOnce({ offset, unwritten: Math.min(writer.lines(), waiting) }),
-    trim: once(
-      'what was sent cannot be deleted',
-      // Lines that wait for room on the disk are worth more than those that have arrived.
-      (sent: number) => segments.trim(writer.written(sent), writer.problem() === null ? kept_bytes : 0),
-      report,
-    ),
+    note: (offset: number, waiting: number) => {
+      noted = { offset, waiting }
+      note()
+    },
+    noteUnsaved: (steps: number) => {
+      if (steps === unsaved) return
+      unsaved = steps
+      note()
+    },
+    trim: once('what was sent cannot be deleted', (sent: number) => writer.trim(sent, kept_bytes), report),
   }
 }
 

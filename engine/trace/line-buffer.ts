@@ -18,6 +18,8 @@ export interface LineBuffer {
   readonly room: () => number
   /** Lines that wait to be written, also those of which a part is. */
   readonly lines: () => number
+  /** Gives up whole lines of so many bytes, the oldest first. */
+  readonly skip: (bytes: number) => void
   /** At most `length` bytes from a position in what waits to be written; empty at its end. */
   readonly peek: (position: number, length: number) => Buffer
 }
@@ -45,6 +47,7 @@ export function lineBuffer({ path, write, report }: LineBufferParts): LineBuffer
   }
   const drain = () => {
     encode()
+    if (encoded.size() === 0) return
     encoded.write(write)
     if (problem !== null) report(`the trace is being written to \`${path}\` again; ${lost} lines were lost`)
     problem = null
@@ -74,6 +77,10 @@ export function lineBuffer({ path, write, report }: LineBufferParts): LineBuffer
     problem: () => problem,
     room: () => maxBufferedChars - size - encoded.size(),
     lines: () => encoded.lines() + lines.length,
+    skip: (bytes) => {
+      encode()
+      encoded.skip(bytes)
+    },
     peek: (position, length) => {
       encode()
       return encoded.peek(position, length)
@@ -103,6 +110,12 @@ function encodedParts() {
         const rest = is_rest ? [{ ...first, bytes: first.bytes.subarray(written) }] : []
         parts = [...rest, ...parts.slice(1)]
       }
+    },
+    skip: (bytes: number) => {
+      const rest = Buffer.concat(parts.map((part) => part.bytes)).subarray(bytes)
+      parts = rest.length === 0 ? [] : [{ bytes: rest, lines: rest.toString('latin1').split('\n').length - 1 }]
+      size = rest.length
+      is_rest = false
     },
     peek: (position: number, length: number) => {
       let from = Math.max(0, position)

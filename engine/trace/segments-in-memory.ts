@@ -26,6 +26,11 @@ export function segmentsInMemory(): Segments {
       parts = parts.filter((part) => part.offset + part.bytes.length > offset)
       start = parts[0]?.offset ?? end
     },
+    clear: (offset) => {
+      parts = []
+      start = offset
+      end = offset
+    },
     sync: async () => undefined,
     close: async () => undefined,
     stream: async function* (range) {

@@ -40,6 +40,8 @@ export interface Segments {
   readonly countLines: (offset: number) => number
   /** Deletes the oldest files of what ends before `offset`, until at most `kept_bytes` of it are left. */
   readonly trim: (offset: number, kept_bytes: number) => void
+  /** Deletes all files; the next byte has this offset, which is not before the end. */
+  readonly clear: (offset: number) => void
   /** Resolves once all bytes are durable. */
   readonly sync: () => Promise<void>
   readonly close: () => Promise<void>
@@ -125,6 +127,12 @@ export function openSegments(folder: string, max_bytes: number, end: number, ren
         list.shift()
         kept -= segment.size
       }
+    },
+    clear: (offset) => {
+      for (const { path } of list) rmSync(path, { force: true })
+      appender.retire()
+      list.length = 0
+      end = offset
     },
     sync: () => syncing.sync(appender.active()?.file ?? null),
     close: async () => {

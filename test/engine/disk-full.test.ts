@@ -57,9 +57,6 @@ describe.runIf(has_limits)('a full disk', () => {
     for (const _ of range(0, 20)) await record(serve, 't', 'x'.repeat(100))
     await arrived(platform, { t: range(1, 22) })
     expect((await evaluate(serve, 't')).status).toBe(200)
-    expect((await traceOf(serve)).last_problem).toContain('the trace cannot be written: EFBIG')
-    const ended = await serve.post<Problem>('/end_task', { task_id: 'other' })
-    expect([ended.status, ended.body.code]).toEqual([503, 'FULL'])
     limitFiles(serve, 'unlimited')
     for (const _ of range(0, 5)) await record(serve, 't')
     await arrived(platform, { t: range(1, 27) })
@@ -67,11 +64,10 @@ describe.runIf(has_limits)('a full disk', () => {
     const fine = { waiting_lines: 0, dropped: 0, last_problem: null }
     await vi.waitFor(async () => expect(await traceOf(serve)).toMatchObject(fine), soon)
     expect(serve.printed().err).not.toContain('    at ')
-    expect([
-      errors(serve, 'the trace cannot be written: EFBIG'),
-      errors(serve, 'is being written to'),
-      platform.counts.replayed,
-    ]).toEqual([1, 1, 0])
+    // What has arrived is deleted, so that there is room for a while.
+    expect(errors(serve, 'the trace cannot be written: EFBIG')).toBeGreaterThan(0)
+    expect(errors(serve, 'is being written to')).toBe(errors(serve, 'the trace cannot be written: EFBIG'))
+    expect(platform.counts.replayed).toBe(0)
     expect(platform.gaps.size).toBe(0)
   })
 
@@ -95,6 +91,9 @@ describe.runIf(has_limits)('a full disk', () => {
     await platform.stop()
     limitFiles(serve, 300)
     for (const _ of range(0, 5)) await record(serve, 't', 'x'.repeat(100))
+    expect((await traceOf(serve)).last_problem).toContain('the trace cannot be written: EFBIG')
+    const ended = await serve.post<Problem>('/end_task', { task_id: 'other' })
+    expect([ended.status, ended.body.code]).toEqual([503, 'FULL'])
     serve.signal('SIGTERM')
     expect(await serve.ended).toBe(1)
     expect(serve.printed().err).toContain('those that are not on disk are lost')
