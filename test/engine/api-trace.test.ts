@@ -145,7 +145,7 @@ describe('a platform that rejects', () => {
     const serve = await started(platform.env)
     for (const _ of range(0, 4)) await record(serve, 't')
     await arrived(platform, { t: [1, 3, 4] })
-    const [rejected] = rejectedIn(serve)
+    const [rejected] = await vi.waitFor(() => rejectedIn(serve), soon)
     expect(rejected).toMatchObject({
       problem: expect.stringContaining('422 INVALID'),
       detail: 'found `secret-payload`',
@@ -153,7 +153,7 @@ describe('a platform that rejects', () => {
     expect(JSON.parse(rejected?.line ?? '')).toMatchObject({ kind: 'step', task_id: 't', step: 2 })
     expect(serve.printed().err).toMatch(/rejects a line of the trace \(422 INVALID\): .*rejected\.jsonl/)
     expect(serve.printed().err).not.toContain('secret-payload')
-    expect(await traceOf(serve)).toMatchObject({ rejected: 1, sent: 3 })
+    await vi.waitFor(async () => expect(await traceOf(serve)).toMatchObject({ rejected: 1, sent: 3 }), soon)
   })
 
   it('a whole request because of one line: the line is found', async () => {
@@ -164,7 +164,7 @@ describe('a platform that rejects', () => {
     platform.reject = ({ steps }) => (steps.some(({ step }) => step === 7) ? { status: 422, code: 'INVALID' } : null)
     await platform.start()
     await arrived(platform, { t: range(1, 21).filter((step) => step !== 7) })
-    expect(rejectedIn(serve)).toHaveLength(1)
+    await vi.waitFor(() => expect(rejectedIn(serve)).toHaveLength(1), soon)
   })
 
   const later: [number, string | undefined, RegExp][] = [

@@ -1,4 +1,4 @@
-// What a proxy, a login page or a broken platform answers to the trace and to incidents: nothing is lost, doubled or kept in silence.
+// What a proxy, a login page or a broken platform answers to the trace and to incidents: what was sent is kept, with a reason.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'

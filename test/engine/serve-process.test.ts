@@ -305,7 +305,7 @@ describe('the trace', () => {
     for (const task_id of ['t', 'u', 'v'])
       expect((await serve.post('/record', { step: { ...step, task_id } })).status).toBe(200)
     expect((await ask(serve, { step_type: 'step.exec' })).body.blocked).toBe(true)
-    expect((await serve.post('/end_task', { task_id: 't' })).status).toBe(500)
+    expect((await serve.post('/end_task', { task_id: 't' })).status).toBe(503)
     expect(serve.printed().err.match(/the trace cannot be written: ENOSPC/g)).toHaveLength(1)
   })
 })
