@@ -26029,6 +26029,9 @@ function copyOfGiven({ user, trusted, written, changed, overflow }) {
 		overflow
 	};
 }
+function wordsOfGiven({ user, trusted, written, changed }) {
+	return user.size + trusted.size + written.size + changed.size;
+}
 function isGiven({ user, trusted }, words) {
 	if (user.has(words) || trusted.has(words)) return true;
 	const letters = words.join("");
@@ -26226,7 +26229,7 @@ const minWord = 4;
 function trackSeen(environment) {
 	return environment.track({
 		key: "first seen",
-		costly: true,
+		costly: ({ first }) => first.size,
 		init: newSeen,
 		add: (state, recorded) => {
 			if (state.first.size < maxSeen) addTo(state, recorded);
@@ -26394,7 +26397,7 @@ function trackGiven(environment, from) {
 	const trusts = from === void 0 ? () => null : compileParts(from, false, "from");
 	return environment.track({
 		key: `given ${JSON.stringify(from ?? null)}`,
-		costly: true,
+		costly: wordsOfGiven,
 		init: newGiven,
 		add: (given, recorded) => {
 			if (!given.overflow) addToGiven(given, recorded, trusts(recorded.step));
@@ -26540,7 +26543,7 @@ function trackFlow(environment, source, { pattern, ...form }) {
 			pattern,
 			source
 		])}`,
-		costly: true,
+		costly: ({ origins, given }) => origins.size + wordsOfGiven(given),
 		init: () => ({
 			origins: /* @__PURE__ */ new Map(),
 			given: newGiven(),
@@ -26969,7 +26972,7 @@ function addDeferred({ trackers }, { states }, slot, deferred) {
 	added[slot] = steps.length;
 }
 function addAllDeferred(plan, history, deferred) {
-	for (const [slot, tracker] of plan.trackers.entries()) if (tracker.costly === true) addDeferred(plan, history, slot, deferred);
+	for (const [slot, tracker] of plan.trackers.entries()) if (tracker.costly !== void 0) addDeferred(plan, history, slot, deferred);
 	deferred.steps.length = 0;
 	deferred.added.fill(0);
 }

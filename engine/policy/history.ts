@@ -63,9 +63,14 @@ export function addDeferred({ trackers }: HistoryPlan, { states }: History, slot
 
 function addAllDeferred(plan: HistoryPlan, history: History, deferred: Deferred): void {
   for (const [slot, tracker] of plan.trackers.entries())
-    if (tracker.costly === true) addDeferred(plan, history, slot, deferred)
+    if (tracker.costly !== undefined) addDeferred(plan, history, slot, deferred)
   deferred.steps.length = 0
   deferred.added.fill(0)
+}
+
+/** Words that the indexes of a history hold, in all of them together: they are nearly all of its memory. */
+export function wordsIn({ trackers }: HistoryPlan, { states }: History): number {
+  return trackers.reduce((sum, { costly }, index) => sum + (costly?.(states[index]) ?? 0), 0)
 }
 
 /** A copy that changes independently of the original. */

@@ -36,6 +36,10 @@ export function copyOfGiven({ user, trusted, written, changed, overflow }: Given
   }
 }
 
+export function wordsOfGiven({ user, trusted, written, changed }: Given): number {
+  return user.size + trusted.size + written.size + changed.size
+}
+
 /** Whether the words occur in a text of the user or in a trusted output. Spaces in account numbers and the like do not count. */
 export function isGiven({ user, trusted }: Given, words: readonly string[]): boolean {
   if (user.has(words) || trusted.has(words)) return true

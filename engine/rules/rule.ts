@@ -103,8 +103,11 @@ export interface Tracker<S> {
   readonly key: string
   readonly init: () => S
   readonly add: (state: S, recorded: Recorded) => S
-  /** It indexes words, which is worth deferring until a rule reads the state, where few tasks need it. */
-  readonly costly?: true
+  /**
+   * Of an index of words, which is worth deferring until a rule reads the state, where few tasks need it: how many the state
+   * holds.
+   */
+  readonly costly?: (state: S) => number
   /** A copy that changes independently of the original; left out where states are never changed in place. */
   readonly copy?: (state: S) => S
 }

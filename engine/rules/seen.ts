@@ -22,7 +22,7 @@ const minWord = 4
 export function trackSeen(environment: CompileEnvironment): Slot<Seen> {
   return environment.track<SeenState>({
     key: 'first seen',
-    costly: true,
+    costly: ({ first }) => first.size,
     init: newSeen,
     add: (state, recorded) => {
       if (state.first.size < maxSeen) addTo(state, recorded)

@@ -3,7 +3,7 @@ import type { EvidenceStep } from '@svc/schemas'
 import { compileSearch, type Matcher } from '../pattern/pattern.js'
 import { compileTarget } from './filter.js'
 import { compileParts } from './flow-selector.js'
-import { addToGiven, copyOfGiven, type Given, isGiven, newGiven } from './given.js'
+import { addToGiven, copyOfGiven, type Given, isGiven, newGiven, wordsOfGiven } from './given.js'
 import { selectorPattern } from './kind.js'
 import type { Label } from './labels.js'
 import { type Leaf, someSentLeaf } from './leaves.js'
@@ -122,7 +122,7 @@ function trackFlow(
   const selected = compileParts(source, true, 'source')
   return environment.track<Flow>({
     key: `flow ${JSON.stringify([form.min_length, pattern, source])}`,
-    costly: true,
+    costly: ({ origins, given }) => origins.size + wordsOfGiven(given),
     init: () => ({ origins: new Map(), given: newGiven(), overflow: false }),
     add: (flow, recorded) => {
       if (!flow.overflow && !flow.given.overflow) follow(flow, recorded, selected(recorded.step), form)

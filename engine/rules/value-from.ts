@@ -2,7 +2,7 @@
 import type { EvidenceStep } from '@svc/schemas'
 import { compileSearch, type Matcher } from '../pattern/pattern.js'
 import { compileParts } from './flow-selector.js'
-import { addToGiven, copyOfGiven, type Given, isGiven, newGiven } from './given.js'
+import { addToGiven, copyOfGiven, type Given, isGiven, newGiven, wordsOfGiven } from './given.js'
 import { kindWords } from './kind.js'
 import { type Leaf, someSentLeaf } from './leaves.js'
 import { compileField, type Getter } from './lookup.js'
@@ -90,7 +90,7 @@ function trackGiven(environment: CompileEnvironment, from: Selector | undefined)
   const trusts = from === undefined ? () => null : compileParts(from, false, 'from')
   return environment.track<Given>({
     key: `given ${JSON.stringify(from ?? null)}`,
-    costly: true,
+    costly: wordsOfGiven,
     init: newGiven,
     add: (given, recorded) => {
       if (!given.overflow) addToGiven(given, recorded, trusts(recorded.step))

@@ -59,8 +59,8 @@ export interface LocalEngine {
   readonly tasks: () => number
 }
 
-/** Tasks in memory, and how long an idle one is kept (docs/design/engine.md §7). */
-const limits = { maxTasks: 10_000, maxIdleMs: 24 * 3600 * 1000 }
+/** Tasks in memory, how long an idle one is kept, and the words of all: about 100 MiB (docs/design/engine.md §7). */
+const limits = { maxTasks: 10_000, maxIdleMs: 24 * 3600 * 1000, maxWords: 1_000_000 }
 /** Registered agents; a registration beyond the limit is rejected, because evicting an agent would lose its tools. */
 const maxAgents = 10_000
 
@@ -185,6 +185,7 @@ function keep(state: EngineState, task: Task, step: Behavior & { step: number },
   const now = state.clock()
   const tools = task.history.tools !== task.written_tools ? task.history.tools : null
   record(task.policies.set, task.history, step, now)
+  state.tasks.weigh(task)
   // A task that may have received content which this process does not know of counts as one that has.
   state.memory.keep(step, task.history.others ?? (task.history_lost ? 'public' : null))
   task.written_tools = task.history.tools

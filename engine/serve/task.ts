@@ -17,6 +17,8 @@ export interface Task {
   /** The policies that apply to it, and that its history is indexed for. */
   policies: AppliedPolicies
   history: History
+  /** Those that its history holds, as `wordsIn` counts them. */
+  words: number
   /** Highest step number so far. */
   last_step: number
   /** The agent of the latest step that names one. */
@@ -46,6 +48,7 @@ export function newTask(task_id: string, policies: AppliedPolicies, history_lost
     task_id,
     policies,
     history: newHistory(policies.set),
+    words: 0,
     last_step: 0,
     agent_id: null,
     facts: {},

@@ -1,11 +1,11 @@
-// The running tasks of this machine, limited in number and age, each indexed for the policies in effect.
-import { carryOver, newHistory, record } from '../policy/history.js'
+// The running tasks of this machine, limited in number, age and size, each indexed for the policies in effect.
+import { carryOver, newHistory, record, wordsIn } from '../policy/history.js'
 import { occasionOf } from '../policy/plan.js'
 import { startsRun } from '../policy/runs.js'
 import type { History } from '../rules/rule.js'
 import type { PastStep, Recall } from '../trace/recall.js'
 import { recalledVersions } from './recalled-versions.js'
-import { newTask, type Task } from './task.js'
+import { newTask, reservationMs, type Task } from './task.js'
 import type { AppliedPolicies, TaskPolicies } from './task-policies.js'
 
 export interface Tasks {
@@ -19,6 +19,8 @@ export interface Tasks {
   readonly load: (task_id: string, now: number) => Promise<void>
   /** Returns the task and forgets it; null for a task that is not in memory. */
   readonly close: (task_id: string) => Task | null
+  /** Counts the words of a task whose history has changed. */
+  readonly weigh: (task: Task) => void
   readonly count: () => number
 }
 
@@ -27,6 +29,8 @@ export interface TasksParts {
   readonly recall: Recall | null
   readonly maxTasks: number
   readonly maxIdleMs: number
+  /** Words of all histories together, beyond which tasks are evicted whose last request was a while ago. */
+  readonly maxWords: number
 }
 
 /** The maximum number of remembered ids of evicted tasks. A remembered task that continues is not taken for a new one. */
@@ -36,23 +40,25 @@ interface TaskTable extends TasksParts {
   /** The least recently used task is first. */
   readonly known: Map<string, Task>
   readonly evicted: Set<string>
+  /** Of the known tasks. */
+  words: number
   /** Tasks that are being read back; concurrent requests wait for the same promise. */
   readonly opening: Map<string, Promise<Task>>
 }
 
 export function createTasks(parts: TasksParts): Tasks {
-  const table: TaskTable = { ...parts, known: new Map(), evicted: new Set(), opening: new Map() }
+  const table: TaskTable = { ...parts, known: new Map(), evicted: new Set(), words: 0, opening: new Map() }
   return {
     open: (task_id, step_type, now) => open(table, task_id, step_type, now),
     load: async (task_id, now) => {
       if (table.known.has(task_id) || (await table.recall?.holds(task_id))) await find(table, task_id, now)
     },
     close: (task_id) => {
-      const task = table.known.get(task_id) ?? null
-      table.known.delete(task_id)
+      const task = forget(table, task_id)
       table.evicted.delete(task_id)
       return task
     },
+    weigh: (task) => weigh(table, task),
     count: () => table.known.size,
   }
 }
@@ -100,6 +106,7 @@ function reindex(table: TaskTable, task: Task, applied: AppliedPolicies, now: nu
     task.policies = applied
     task.history = carried
     task.history_lost ||= !is_whole
+    weigh(table, task)
     return keep(table, task, now)
   }
   if (complete || table.recall === null) return carry(history, complete)
@@ -130,21 +137,39 @@ function begin(table: TaskTable, task_id: string, now: number, history_lost = fa
 
 function keep(table: TaskTable, task: Task, now: number): Task {
   task.touched_at = now
-  table.known.delete(task.task_id)
+  forget(table, task.task_id)
   makeRoom(table, now)
   table.known.set(task.task_id, task)
+  table.words += task.words
   return task
+}
+
+function forget(table: TaskTable, task_id: string): Task | null {
+  const task = table.known.get(task_id) ?? null
+  table.known.delete(task_id)
+  table.words -= task?.words ?? 0
+  return task
+}
+
+function weigh(table: TaskTable, task: Task): void {
+  const words = wordsIn(task.policies.set, task.history)
+  if (table.known.get(task.task_id) === task) table.words += words - task.words
+  task.words = words
 }
 
 function makeRoom(table: TaskTable, now: number): void {
   for (const task of table.known.values()) {
-    if (table.known.size < table.maxTasks && now - task.touched_at <= table.maxIdleMs) return
+    const idle_ms = now - task.touched_at
+    // A task in use would be read back at its next step, and again at the one after that.
+    const is_too_large = table.words > table.maxWords && idle_ms > reservationMs
+    if (table.known.size < table.maxTasks && idle_ms <= table.maxIdleMs && !is_too_large) return
     evict(table, task)
   }
 }
 
-function evict({ known, evicted }: TaskTable, { task_id, ended }: Task): void {
-  known.delete(task_id)
+function evict(table: TaskTable, { task_id, ended }: Task): void {
+  const { evicted } = table
+  forget(table, task_id)
   if (!ended) evicted.add(task_id)
   const [first] = evicted
   if (evicted.size > maxEvicted && first !== undefined) evicted.delete(first)
@@ -162,6 +187,7 @@ function resume(table: TaskTable, task_id: string, steps: readonly PastStep[], n
     task.ended ||= occasionOf(step) === 'last_step'
   }
   task.written_tools = task.history.tools
+  weigh(table, task)
   return task
 }
 

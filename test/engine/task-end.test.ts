@@ -67,7 +67,7 @@ describe('an evicted task', () => {
       const set = compile([])
       const policies = { set, source_set: set, versions: null }
       const always = { atBegin: () => policies, after: () => policies, withVersions: () => policies }
-      const tasks = createTasks({ policies: always, recall: sink.recall, maxTasks: 1, maxIdleMs: 1e9 })
+      const tasks = createTasks({ policies: always, recall: sink.recall, maxTasks: 1, maxIdleMs: 1e9, maxWords: 1e9 })
       const recordIn = async (task_id: string, step_type: 'step.gate' | 'task.end') => {
         const task = await tasks.open(task_id, step_type, 0)
         task.ended = step_type === 'task.end'
