@@ -22,6 +22,7 @@ import { openMeters } from './health.js'
 import type { Meter } from './http/meter.js'
 import { type ActionRoom, openActions, type RoomParts } from './incidents/actions/room.js'
 import { createHistories } from './ingest/histories.js'
+import { createPace } from './ingest/pace.js'
 import { createPartitions } from './ingest/partitions.js'
 import { sweepJob } from './ingest/sweep-job.js'
 import { createIngest, type Ingest } from './ingest/write-queue.js'
@@ -174,6 +175,7 @@ function openIngest({ meter, logger, ...others }: Ingesting): Ingest {
     rulebook: createRulebook(maxCompiledAgents),
     histories: createHistories(maxHistories),
     partitions: createPartitions(),
+    pace: createPace(),
   }
   return createIngest(parts, (error) => logger.error({ err: error }, 'could not store an entry'))
 }

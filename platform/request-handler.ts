@@ -11,6 +11,7 @@ import { createApp } from './http/app.js'
 import { docsRouter } from './http/docs.js'
 import type { ActionRoom } from './incidents/actions/room.js'
 import { createArrivalOrder } from './ingest/otlp/arrival-order.js'
+import { createPace } from './ingest/pace.js'
 import type { Ingest } from './ingest/write-queue.js'
 import type { Jobs } from './jobs/jobs.js'
 import type { Log } from './log/parts.js'
@@ -57,6 +58,7 @@ export function requestHandler({ config, access, waiting_engines, operator, mete
     ...access,
     ingest,
     span_order: createArrivalOrder(),
+    pace: createPace(),
     evaluated: meter.evaluated,
     log: log.identity,
     bundles: log.bundles,

@@ -15,9 +15,10 @@ import { insertViolations, type NewViolation } from '../ledger/violations.js'
 import type { Sealer } from '../secrets/seal.js'
 import { append, namedAgent } from './append.js'
 import { type AppendedEntry, type Batch, type Item, type Outcome, rulesOf, stepKey } from './batch.js'
-import type { Histories } from './histories.js'
+import { type Histories, heldHistories } from './histories.js'
 import { openMemories } from './memory.js'
 import { openOrigins } from './origins.js'
+import { type Pace, paced } from './pace.js'
 import type { Partitions } from './partitions.js'
 import { foundViolations } from './violations.js'
 
@@ -33,6 +34,7 @@ export interface CommitParts extends Triggering {
   readonly rulebook: Rulebook
   readonly histories: Histories
   readonly partitions: Partitions
+  readonly pace: Pace
 }
 
 /**
@@ -52,7 +54,7 @@ export async function commitBatch(
     const outcomes = await withTransaction(parts.db, scope, async (tx) => {
       const batch = await openBatch(parts, scope, tx, items)
       await catchUp(scope, tx, batch, items)
-      const answers = items.map((item) => append(batch, item))
+      const answers = await paced(parts.pace, items, (item) => append(batch, item))
       entries = batch.appended.length
       violations = batch.appended.reduce((sum, appended) => sum + appended.violations.length, 0)
       if (entries > 0) overflowed = await write(parts, scope, tx, batch, meanwhile)
@@ -129,7 +131,7 @@ async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, item
     agents,
     kept_rules: await keptRules(parts, scope, tx, heads, agents),
     sole_agents,
-    histories: parts.histories,
+    histories: heldHistories(parts.histories),
     origins,
     memories: await openMemories(scope, tx, parts.sealer, steps, agent_ids),
     appended: [],

@@ -13,6 +13,20 @@ export interface Histories {
   readonly forget: (org_id: string, task_ids: Iterable<string>) => void
 }
 
+/** The same histories for one batch, which finds each as it left it, whatever the cache has dropped meanwhile. */
+export function heldHistories(histories: Histories): Histories {
+  const held = new Map<string, CachedHistory>()
+  return {
+    of: (org_id, task_id, set) => {
+      const known = held.get(task_id)
+      const history = known?.set === set ? known : histories.of(org_id, task_id, set)
+      held.set(task_id, history)
+      return history
+    },
+    forget: histories.forget,
+  }
+}
+
 /** Keeps the `limit` most recently used histories; others are rebuilt from the log. */
 export function createHistories(limit: number): Histories {
   const known = new Map<string, CachedHistory>()

@@ -7,6 +7,7 @@ import { readJsonLines, readReportJson, validated } from '../http/validate.js'
 import { orProblem } from './answers.js'
 import type { Report } from './commands/report-incidents.js'
 import { reportIn } from './incident-report.js'
+import { type Pace, paced } from './pace.js'
 import type { StepRequest } from './step-request.js'
 import { gapIn, type TraceReport, unrecordedIn } from './trace-report.js'
 
@@ -61,10 +62,14 @@ export interface TraceItems {
   readonly gaps: readonly (TraceReport | PlatformError)[]
 }
 
-export function traceItems({ steps, incidents, unrecorded, gaps }: TraceLists, sender: Sender): TraceItems {
+export async function traceItems(
+  pace: Pace,
+  { steps, incidents, unrecorded, gaps }: TraceLists,
+  sender: Sender,
+): Promise<TraceItems> {
   const repeated = new Map<string, number>()
   return {
-    steps: steps.map((step) =>
+    steps: await paced(pace, steps, (step) =>
       step instanceof PlatformError ? step : orProblem(() => stepRequest(step, sender, repeated)),
     ),
     incidents: incidents.map((one) => orProblem(() => incidentOf(one, sender.agent_key))),

@@ -9,10 +9,15 @@ import type { Triggering } from '../../incidents/actions/triggers.js'
 import { type IngestParts, listReply, problemResult, remembered, reportResult, submitAll } from '../answers.js'
 import { type NotedReport, noteTraceReports } from '../commands/note-trace-reports.js'
 import { type Report, reportIncidents } from '../commands/report-incidents.js'
+import type { Pace } from '../pace.js'
 import { traceItems, traceLists } from '../trace-body.js'
 
 /** Incidents of one transaction, which holds the lock of the log: as many as a request of POST /api/v1/incidents has. */
 const maxIncidents = 100
+
+export interface TraceParts extends IngestParts, Triggering {
+  readonly pace: Pace
+}
 
 export const traceRoutes = [
   route({
@@ -26,18 +31,18 @@ export const traceRoutes = [
     idempotent: true,
     query: { agent_key: parameters.text('the agent, for a body without `agent_key`') },
     responses: { 200: 'trace-answer' },
-    handle: (call, parts: IngestParts & Triggering) =>
+    handle: (call, parts: TraceParts) =>
       remembered(call, parts, async () => listReply({ ...(await takeTrace(call, parts)) })),
   }),
 ]
 
 /** Takes the lists one after the other: an incident of a step is then the occurrence that its step has. */
-async function takeTrace(call: Call, parts: IngestParts & Triggering): Promise<TraceAnswer> {
+async function takeTrace(call: Call, parts: TraceParts): Promise<TraceAnswer> {
   const lists = traceLists(call)
   const { agent_key } = lists
   const agent_id = await activeAgent(call, parts, agent_key)
   const idempotency_key = call.header('idempotency-key') ?? null
-  const items = traceItems(lists, { agent_key, agent_id, idempotency_key, now: parts.clock() })
+  const items = await traceItems(parts.pace, lists, { agent_key, agent_id, idempotency_key, now: parts.clock() })
   const results = await submitAll(call, parts, items.steps)
   const incidents = await reportAll(call, parts, items.incidents)
   const { scope, principal, request_id } = call

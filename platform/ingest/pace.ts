@@ -1,0 +1,35 @@
+// Long work in slices: between two of them the event loop answers other requests, such as probes.
+
+/** Undefined while the slice goes on; else waits until the work may go on. */
+export type Pace = () => Promise<void> | undefined
+
+/** How long one slice is, ms: a probe waits for one slice of this room, and for what it cannot divide. */
+const sliceMs = 10
+
+/** The work of all who share a pace gets one slice in each turn of the event loop, in the order in which it waits. */
+export function createPace(now: () => number = () => performance.now()): Pace {
+  const waiting: (() => void)[] = []
+  let began = Number.NEGATIVE_INFINITY
+  const next = () => {
+    began = now()
+    waiting.shift()?.()
+    if (waiting.length > 0) setImmediate(next)
+  }
+  return () => {
+    // A slice that ended long ago was not the work of this caller alone: the next one begins in a turn of its own.
+    if (waiting.length === 0 && now() - began < sliceMs) return undefined
+    return new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) setImmediate(next)
+    })
+  }
+}
+
+/** The results of `act` for each item, in slices. */
+export async function paced<T, R>(pace: Pace, items: readonly T[], act: (item: T, index: number) => R): Promise<R[]> {
+  const results: R[] = []
+  for (const [index, item] of items.entries()) {
+    await pace()
+    results.push(act(item, index))
+  }
+  return results
+}
