@@ -26,6 +26,12 @@ export class ReceivedText implements Leaf {
     this.label = label
   }
 
+  /** The text, or as much of it as the length allows. */
+  upTo(length: number): ReceivedText {
+    if (this.text.length <= length) return this
+    return new ReceivedText({ text: this.text.slice(0, length), is_number: this.is_number }, this.label)
+  }
+
   get words(): readonly string[] {
     this.#words ??= wordsOf(this.text)
     return this.#words

@@ -16,6 +16,8 @@ interface SeenState extends Seen {
 const maxSeen = 20_000
 /** Words of a longer text are kept, the text is not. */
 const maxTextWords = 12
+/** Characters of a text that are read: all of it at once would hold up a program for a second for each 10 MB. */
+const maxText = 65_536
 /** A shorter word is in most texts. */
 const minWord = 4
 
@@ -53,8 +55,9 @@ function addTo({ first }: SeenState, recorded: Recorded): void {
   const keep = (text: string) => {
     if (!first.has(text)) first.set(detached(text), evidence)
   }
-  for (const { words: all, tokens } of recorded.texts.received) {
+  for (const received of recorded.texts.received) {
     if (first.size >= maxSeen) return
+    const { words: all, tokens } = received.upTo(maxText)
     const words = trimmed(all)
     if (words.length <= maxTextWords) keep(words.join(' '))
     for (const token of tokens) {
