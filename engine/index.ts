@@ -28,8 +28,9 @@ export { type AgentClaim, agentKeyOf, claimOf, streamKeyOf, strongerClaim } from
 export { spanOrigin } from './convert/otel/evidence.js'
 export { contentOf, conversationOf, isSameSpan, leanSpan, toolsOfSpan } from './convert/otel/facts.js'
 export { operationOf } from './convert/otel/operation.js'
-export { readOtlp, readOtlpBody, readOtlpText } from './convert/otel/otlp.js'
-export type { Span } from './convert/otel/span.js'
+export { readOtlp, readOtlpBody, readOtlpText, spansIn } from './convert/otel/otlp.js'
+export { type Sliced, wholeOf } from './convert/otel/sliced.js'
+export { readSpan, type Span } from './convert/otel/span.js'
 export { type BatchStep, type BatchTask, batchOfSpans, type SpanBatch } from './convert/otel/steps-of-batch.js'
 export { stepsOfSpans } from './convert/otel/steps-of-spans.js'
 export {

@@ -5,6 +5,7 @@ import type { AccessParts } from './access/parts.js'
 import type { WaitingEngines } from './agents/waiting-engines.js'
 import type { Config } from './config.js'
 import { pages, showProblem } from './dashboard/pages.js'
+import { createConcurrencyLimits } from './db/concurrency.js'
 import type { GitRoom } from './git/room.js'
 import { healthRouter, type Meters } from './health.js'
 import { createApp } from './http/app.js'
@@ -34,6 +35,9 @@ export interface Handling {
   readonly above: Room
 }
 
+/** Large requests of spans of one organization that are taken at once: one of 20 MiB takes 300 MB of memory. */
+const maxConversions = 2
+
 export function requestHandler({ config, access, waiting_engines, operator, meters, ...rooms }: Handling) {
   const { ingest, log, jobs, git, reports, actions, above } = rooms
   const { clock, logger, limits } = access
@@ -59,6 +63,7 @@ export function requestHandler({ config, access, waiting_engines, operator, mete
     ingest,
     span_order: createArrivalOrder(),
     pace: createPace(),
+    conversions: createConcurrencyLimits(maxConversions),
     evaluated: meter.evaluated,
     log: log.identity,
     bundles: log.bundles,

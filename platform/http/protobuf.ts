@@ -8,8 +8,8 @@ export interface Field {
   /** Integers of 64 bits become decimal text, bytes become text in the named encoding. */
   readonly kind: 'text' | 'hex' | 'base64' | 'bool' | 'int64' | 'fixed64' | 'double' | 'enum' | Message
   readonly repeated?: true
-  /** A message that cannot be read is left out alone, and its problem is reported. */
-  readonly alone?: true
+  /** A message that is read later: a `LaterMessage` is in its place. */
+  readonly later?: true
 }
 
 /** The fields of a message by their numbers. A function, because messages may contain themselves. */
@@ -21,10 +21,11 @@ export interface MessageLimits {
   readonly messages: number
 }
 
-export interface MessageReading {
-  readonly value: Readonly<Record<string, unknown>>
-  /** Of the messages that were left out. */
-  readonly problems: readonly string[]
+export interface LaterMessage {
+  /** In bytes. */
+  readonly length: number
+  /** Throws UnreadableMessage. */
+  readonly read: () => Readonly<Record<string, unknown>>
 }
 
 type Code = 'malformed' | 'too_deep' | 'too_many'
@@ -42,25 +43,27 @@ export class UnreadableMessage extends Error {
 export const createWriter = (): protobuf.Writer => protobuf.Writer.create()
 
 /** Reads a message. Throws UnreadableMessage. */
-export function readMessage(bytes: Uint8Array, message: Message, limits: MessageLimits): MessageReading {
+export function readMessage(
+  bytes: Uint8Array,
+  message: Message,
+  limits: MessageLimits,
+): Readonly<Record<string, unknown>> {
   const reader = protobuf.Reader.create(bytes)
-  const reading = { reader, limits, problems: [], left: limits.messages }
-  const value = readFields(reading, message, bytes.length, 1)
-  return { value, problems: reading.problems }
+  return readFields({ reader, bytes, limits, count: { left: limits.messages } }, message, bytes.length, 1)
 }
 
 interface Reading {
   readonly reader: protobuf.Reader
   readonly limits: MessageLimits
-  readonly problems: string[]
+  readonly bytes: Uint8Array
   /** Messages that may still come. */
-  left: number
+  readonly count: { left: number }
 }
 
 function readFields(reading: Reading, message: Message, end: number, depth: number): Record<string, unknown> {
   if (depth > reading.limits.depth)
     throw new UnreadableMessage('too_deep', `values are nested more than ${reading.limits.depth} levels deep`)
-  if (reading.left-- <= 0)
+  if (reading.count.left-- <= 0)
     throw new UnreadableMessage('too_many', `the request has more than ${reading.limits.messages} values`)
   const { reader } = reading
   const fields = message()
@@ -78,28 +81,24 @@ function readFields(reading: Reading, message: Message, end: number, depth: numb
 }
 
 function put(found: Record<string, unknown>, { name, repeated }: Field, value: unknown): void {
-  if (value === undefined) return
   if (!repeated) found[name] = value
   else if (Array.isArray(found[name])) found[name].push(value)
   else found[name] = [value]
 }
 
-/** Undefined for a message that was left out. */
 function readField(reading: Reading, field: Field, end: number, depth: number): unknown {
-  const { reader, problems } = reading
+  const { reader, bytes } = reading
   const { kind } = field
   if (typeof kind !== 'function') return guarded(() => scalars[kind](reader))
   const length = guarded(() => reader.uint32())
   const inner = reader.pos + length
   if (inner > end) throw malformed()
-  try {
-    return readFields(reading, kind, inner, depth + 1)
-  } catch (error) {
-    if (!field.alone || !(error instanceof UnreadableMessage) || error.code === 'too_many') throw error
-    problems.push(error.message)
-    reader.pos = inner
-    return undefined
-  }
+  if (!field.later) return readFields(reading, kind, inner, depth + 1)
+  const own = bytes.subarray(reader.pos, inner)
+  reader.pos = inner
+  const read = () =>
+    readFields({ ...reading, bytes: own, reader: protobuf.Reader.create(own) }, kind, own.length, depth + 1)
+  return { length: own.length, read } satisfies LaterMessage
 }
 
 const scalars: Readonly<Record<Exclude<Field['kind'], Message>, (reader: protobuf.Reader) => unknown>> = {

@@ -5,6 +5,7 @@ import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { derivedKey } from '../ledger/subjects.js'
 import type { Sealer } from '../secrets/seal.js'
+import { type Pace, paced } from './pace.js'
 import type { StepRequest } from './step-request.js'
 import { findOrigins, insertOrigins, type OriginRow } from './store/origins.js'
 
@@ -68,18 +69,23 @@ export async function openOrigins(
   }
 }
 
+/** Origins of one query. */
+const maxWanted = 2_000
+
 /** Those of the origins that steps of the task have. The log need not be locked: an origin is never taken away from a step. */
 export async function knownOrigins(
+  { sealer, pace }: { readonly sealer: Sealer; readonly pace: Pace },
   scope: Scope,
   tx: Transaction,
-  sealer: Sealer,
   task_id: string,
   origins: readonly string[],
 ): Promise<Set<string>> {
   if (origins.length === 0) return new Set()
   const digest = keyed(await derivedKey(scope, tx, sealer, 'origins'))
-  const wanted = origins.map((origin) => ({ task_id, origin: digest(task_id, origin) }))
-  const found = new Set((await findOrigins(scope, tx, wanted)).map(keyOf))
+  const wanted = await paced(pace, origins, (origin) => ({ task_id, origin: digest(task_id, origin) }))
+  const found = new Set<string>()
+  for (let first = 0; first < wanted.length; first += maxWanted)
+    for (const row of await findOrigins(scope, tx, wanted.slice(first, first + maxWanted))) found.add(keyOf(row))
   return new Set(origins.filter((_, index) => found.has(keyOf(wanted[index] as Wanted))))
 }
 

@@ -1,4 +1,5 @@
 // Long work in slices: between two of them the event loop answers other requests, such as probes.
+import type { Sliced } from '@svc/engine'
 
 /** Undefined while the slice goes on; else waits until the work may go on. */
 export type Pace = () => Promise<void> | undefined
@@ -21,6 +22,15 @@ export function createPace(now: () => number = () => performance.now()): Pace {
     return new Promise((resolve) => {
       if (waiting.push(resolve) === 1) setImmediate(next)
     })
+  }
+}
+
+/** The result of work that can be interrupted. */
+export async function inSlices<T>(pace: Pace, work: Sliced<T>): Promise<T> {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
+    await pace()
   }
 }
 

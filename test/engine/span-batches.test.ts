@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { claimOf, strongerClaim } from '../../engine/convert/otel/agent.js'
 import { operationOf } from '../../engine/convert/otel/operation.js'
 import { readOtlp } from '../../engine/convert/otel/otlp.js'
+import { wholeOf } from '../../engine/convert/otel/sliced.js'
 import type { Span } from '../../engine/convert/otel/span.js'
 import { type BatchStep, batchOfSpans } from '../../engine/convert/otel/steps-of-batch.js'
 import { stepsOfSpans } from '../../engine/convert/otel/steps-of-spans.js'
@@ -89,7 +90,7 @@ function createStore() {
     take: (spans: readonly Span[]) => {
       const acts = spans.filter((span) => operationOf(span) !== null)
       const { name } = (acts.length > 0 ? acts : spans).map(claimOf).reduce(strongerClaim)
-      const batch = batchOfSpans(spans, { agent_key: 'shop', agent: name, is_conversation: false })
+      const batch = wholeOf(batchOfSpans(spans, { agent_key: 'shop', agent: name, is_conversation: false }))
       for (const { step, origins, same_as } of batch.stepsAfter(
         new Set(batch.deciding.filter((each) => known.has(each))),
       )) {

@@ -7,12 +7,13 @@ import { answered, received, returned } from './message-steps.js'
 import { inputOf, outputOf } from './messages.js'
 import { operationOf } from './operation.js'
 import { ownBody } from './own-step.js'
+import type { Sliced } from './sliced.js'
 import type { Span } from './span.js'
 import { delegation, modelBody, otherBody, toolSpanBody } from './span-bodies.js'
 import type { SpanTree } from './tree.js'
 
 /** In the order of the tree; an act that several spans show is there several times, with the same identity. */
-export function actsOfSpans(tree: SpanTree, meanings: Meanings, isComplete: (span: Span) => boolean): Act[] {
+export function* actsOfSpans(tree: SpanTree, meanings: Meanings, isComplete: (span: Span) => boolean): Sliced<Act[]> {
   const calls = createCalls(isComplete)
 
   const ofModel = (span: Span): Act[] => {
@@ -59,7 +60,11 @@ export function actsOfSpans(tree: SpanTree, meanings: Meanings, isComplete: (spa
     }
   }
 
-  const shown = tree.spans.flatMap(actsOf)
+  const shown: Act[] = []
+  for (const span of tree.spans) {
+    for (const act of actsOf(span)) shown.push(act)
+    yield
+  }
   const called = calls.withoutSpan().map(({ span, call, answer, ...others }): Act => {
     const body = toolBody(call, answer, meanings)
     return { ...others, span: null, shown_by: span, body: { ...body, meta: { otel: idsOf(span) } } }

@@ -4,7 +4,7 @@ import type { JsonMap } from '@svc/schemas'
 import { isMap } from '../is-map.js'
 import { lineAndColumnOf, readValue, type ValueReading } from '../json-value.js'
 import { attributesOf } from './any-value.js'
-import { readSpan, type SpanReading } from './span.js'
+import { readSpan, type SpanGroup, type SpanReading } from './span.js'
 
 /** True for a value that has spans, or is one. */
 export function isOtlp(value: unknown): boolean {
@@ -19,6 +19,16 @@ function isOtlpEntry(value: unknown): boolean {
 
 /** The spans of a value in their order, each as a span or a problem; null for a value of another kind. */
 export function readOtlp(value: unknown): SpanReading[] | null {
+  return spansIn(value)?.map((given) => (given.problem === null ? readSpan(given.value, given.group) : given)) ?? null
+}
+
+/** A span that is not read yet, with what it has in common with others. */
+export type GivenSpan =
+  | { readonly value: unknown; readonly group: SpanGroup; readonly problem: null }
+  | { readonly problem: string }
+
+/** The same before they are read. */
+export function spansIn(value: unknown): GivenSpan[] | null {
   if (!Array.isArray(value)) return readEntry(value)
   return value.length > 0 && isOtlpEntry(value[0]) ? value.flatMap((entry) => readEntry(entry) ?? [notASpan]) : null
 }
@@ -26,16 +36,17 @@ export function readOtlp(value: unknown): SpanReading[] | null {
 const none = { resource: new Map<string, unknown>(), scope: null }
 const notASpan = { problem: 'is not a span' }
 
-function readEntry(value: unknown): SpanReading[] | null {
+function readEntry(value: unknown): GivenSpan[] | null {
   if (!isMap(value) || !isOtlpEntry(value)) return null
-  if (!Array.isArray(value.resourceSpans)) return [readSpan(value, none)]
-  return value.resourceSpans.flatMap((group: unknown): SpanReading[] => {
+  if (!Array.isArray(value.resourceSpans)) return [{ value, group: none, problem: null }]
+  return value.resourceSpans.flatMap((group: unknown): GivenSpan[] => {
     if (!isMap(group)) return [{ problem: 'is not in an object of `resourceSpans`' }]
     const resource = isMap(group.resource) ? attributesOf(group.resource.attributes) : none.resource
-    return scopesOf(group).flatMap((scope): SpanReading[] => {
+    return scopesOf(group).flatMap((scope): GivenSpan[] => {
       const { spans = [] } = isMap(scope) ? scope : { spans: null }
       if (!isMap(scope) || !Array.isArray(spans)) return [{ problem: 'is not in `spans` of `scopeSpans`' }]
-      return spans.map((span: unknown) => readSpan(span, { resource, scope: nameOf(scope) }))
+      const common = { resource, scope: nameOf(scope) }
+      return spans.map((span: unknown) => ({ value: span, group: common, problem: null }))
     })
   })
 }

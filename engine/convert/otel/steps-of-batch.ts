@@ -6,6 +6,7 @@ import { type Act, decidingOrigins, freshActs, type Origins } from './act.js'
 import { actsOfSpans } from './acts-of-spans.js'
 import { claimOf, streamKeyOf } from './agent.js'
 import { operationOf } from './operation.js'
+import type { Sliced } from './sliced.js'
 import type { Span } from './span.js'
 import {
   byTime,
@@ -46,28 +47,31 @@ type Shown = Pick<Act, 'shown_by' | 'origins' | 'needs' | 'same_as'>
 type Framed = Timed & Shown
 
 /** The spans of a task that arrived together, in their order, each once. */
-export function batchOfSpans(given: readonly Span[], task: BatchTask): SpanBatch {
+export function* batchOfSpans(given: readonly Span[], task: BatchTask): Sliced<SpanBatch> {
   // Exporters send spans in the order in which they ended, and some clocks count milliseconds.
   const tree = treeOf(given, task.agent, () => 0)
   const ended = endsIn(tree, task.agent_key)
   const whole = new Set(ended.map(({ trace_id }) => trace_id))
-  const acts = actsOfSpans(tree, meaningsBy({}), ({ trace_id }) => whole.has(trace_id))
+  const acts = yield* actsOfSpans(tree, meaningsBy({}), ({ trace_id }) => whole.has(trace_id))
   const has_frame = framesItself(tree)
-  const start = has_frame ? [] : startIn(tree, task, acts)
+  const start = has_frame ? [] : startIn(tree)
   const end = has_frame || task.is_conversation || ended.length === 0 ? [] : endIn(ended, acts)
-  const all: (Act | Framed)[] = [...start, ...acts, ...end]
+  const all: Pick<Act, 'origins' | 'needs' | 'unless'>[] = [...start, ...acts, ...end]
   return {
     deciding: decidingOrigins(all),
     stepsAfter: (known) => {
-      const fresh = new Set(freshActs(all, known))
-      const isFresh = (one: Act | Framed) => fresh.has(one)
+      const fresh: ReadonlySet<unknown> = new Set(freshActs(all, known))
+      const isFresh = (one: unknown) => fresh.has(one)
       // Numbers of steps are not known before they arrive.
       const placed = byTime(acts.filter(isFresh)).map((act) => ({
         ...act,
         body: withSubagent(act.body, act.subagent, () => undefined),
       }))
       return [
-        ...[...start.filter(isFresh), ...placed].map((act) => stepOf(act, false)),
+        ...start
+          .filter(isFresh)
+          .map((one) => stepOf({ ...one, ...startOf(tree, { ...task, declared_tools: null }, byTime(acts)) }, false)),
+        ...placed.map((act) => stepOf(act, false)),
         ...end.filter(isFresh).map((act) => stepOf(act, true)),
       ]
     },
@@ -79,10 +83,11 @@ function stepOf({ time, body, origins, same_as, shown_by }: Timed & Shown, is_en
   return { step, origins, span: shown_by, is_end, ...(same_as !== undefined && { same_as }) }
 }
 
-function startIn(tree: SpanTree, task: BatchTask, acts: readonly Act[]): Framed[] {
+/** Its content is read when it is new: it has the instructions of all spans. */
+function startIn(tree: SpanTree): Shown[] {
   const shown_by = tree.spans.find((span) => operationOf(span) !== null)
   if (shown_by === undefined) return []
-  return [{ ...startOf(tree, { ...task, declared_tools: null }, byTime(acts)), origins: ['start'], shown_by }]
+  return [{ origins: ['start'], shown_by }]
 }
 
 function endIn(ended: readonly Span[], acts: readonly Act[]): Framed[] {

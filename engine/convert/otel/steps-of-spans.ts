@@ -4,6 +4,7 @@ import { meaningsBy, type ToolMap } from '../tools.js'
 import { type Act, freshActs } from './act.js'
 import { actsOfSpans } from './acts-of-spans.js'
 import { operationOf } from './operation.js'
+import { wholeOf } from './sliced.js'
 import type { Span } from './span.js'
 import { byTime, endOf, framesItself, stampOf, startOf, type TaskAgent, withSubagent } from './task-frame.js'
 import { type SpanTree, treeOf } from './tree.js'
@@ -16,12 +17,7 @@ export interface SpanTask extends TaskAgent {
 /** The spans of a task, in any order, as steps numbered from 1; at least one of them is an act of an agent. */
 export function stepsOfSpans(given: readonly Span[], task: SpanTask): Behavior[] {
   const tree = treeOf(given, task.agent)
-  const acts = byTime(
-    freshActs(
-      actsOfSpans(tree, meaningsBy(task.tools), () => true),
-      new Set(),
-    ),
-  )
+  const acts = byTime(freshActs(wholeOf(actsOfSpans(tree, meaningsBy(task.tools), () => true)), new Set()))
   const start = framesItself(tree) || has(acts, 'task.start') ? [] : [startOf(tree, task, acts)]
   const first = start.length + 1
   const numbers = new Map(acts.flatMap(({ span }, index) => (span === null ? [] : [[span, index + first] as const])))

@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { type BatchStep, type Span, spanOrigin } from '@svc/engine'
 import { ensureAgent } from '../../agents/commands/ensure-agent.js'
 import type { RegistrationParts } from '../../agents/commands/register-agent.js'
+import type { ConcurrencyLimits } from '../../db/concurrency.js'
 import { withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { errorTable, PlatformError } from '../../errors.js'
@@ -13,12 +14,14 @@ import type { ArrivalOrder } from '../otlp/arrival-order.js'
 import type { ExportedSpans } from '../otlp/read-request.js'
 import { contentOrigin, type SpanTask, spanTasks, type TaskParts } from '../otlp/span-tasks.js'
 import { tracesOf, unmappedIn } from '../otlp/traces.js'
+import { inSlices } from '../pace.js'
 import type { StepRequest } from '../step-request.js'
 import { countUnmapped } from '../store/unmapped-spans.js'
 import type { Ingest } from '../write-queue.js'
 
 export interface SpanParts extends RegistrationParts, TaskParts {
   readonly ingest: Ingest
+  readonly conversions: ConcurrencyLimits
   readonly span_order: ArrivalOrder
 }
 
@@ -40,7 +43,7 @@ export async function takeSpans(
   const reject = (span: Span, reason: string) => {
     if (!rejected.has(span)) rejected.set(span, `span \`${span.span_id}\`: ${reason}`)
   }
-  const traces = tracesOf(spans, reject)
+  const traces = await inSlices(parts.pace, tracesOf(spans, reject))
   const keysOf = (ids: readonly string[]) => ids.map((id) => `${scope.org_id} ${key.key_id} ${id}`)
   const shared = traces.flatMap(({ trace_id, conversation }) => [
     trace_id,
@@ -60,7 +63,7 @@ export async function takeSpans(
     await parts.span_order.run(ended, () => submitAll(parts, scope, key, ends, reject))
   }
   // After the steps: a request that fails before is sent again.
-  const counted = unmappedIn(traces, key.key_id)
+  const counted = await inSlices(parts.pace, unmappedIn(traces, key.key_id))
   if (counted.length > 0)
     await withTransaction(parts.db, scope, (tx) => countUnmapped(scope, tx, parts.clock(), counted))
   return { rejected: problems.length + rejected.size, reasons: [...problems, ...rejected.values()] }
@@ -104,6 +107,7 @@ async function itemsOf(
         throw new PlatformError('TOO_LARGE', `the request begins tasks of more than ${maxAgents} agents`)
       const agent_id = task.is_known ? undefined : await registered(parts, scope, key, task)
       for (const each of task.steps) {
+        await parts.pace()
         const request = requestOf(task, agent_id, each)
         if (request instanceof PlatformError) reject(each.span, request.message)
         else items.push({ request, span: each.span, is_end: each.is_end })

@@ -41,7 +41,7 @@ const span: ReturnType<Message> = {
 const scope = { 1: text('name') }
 const scopeSpans: ReturnType<Message> = {
   1: { name: 'scope', kind: () => scope },
-  2: { ...list('spans', () => span), alone: true },
+  2: { ...list('spans', () => span), later: true },
 }
 
 const resource = attributes(1)

@@ -20,6 +20,7 @@ import type { KeyIdentity } from '../../http/principal.js'
 import { readHeads } from '../../ledger/log.js'
 import type { Sealer } from '../../secrets/seal.js'
 import { knownOrigins } from '../origins.js'
+import { inSlices, type Pace, paced } from '../pace.js'
 import { noteTraces, tasksOfTraces } from '../store/trace-tasks.js'
 import type { Trace } from './traces.js'
 
@@ -39,6 +40,7 @@ export interface SpanTask {
 
 export interface TaskParts extends Resources {
   readonly sealer: Sealer
+  readonly pace: Pace
 }
 
 interface Placed {
@@ -49,7 +51,7 @@ interface Placed {
 
 /** The tasks of the traces in which an agent acted, here or in an earlier request. */
 export async function spanTasks(
-  { db, clock, sealer }: TaskParts,
+  { db, clock, sealer, pace }: TaskParts,
   scope: Scope,
   key: KeyIdentity,
   traces: readonly Trace[],
@@ -78,14 +80,15 @@ export async function spanTasks(
       const agent = agents.get(heads.get(task_id)?.agent_id ?? '')
       const claim = strongestOf(spans)
       const agent_key = agent?.agent_key ?? streamKeyOf(claim)
-      const batch = batchOfSpans(spans, { agent_key, agent: claim.name, is_conversation })
+      const batch = await inSlices(pace, batchOfSpans(spans, { agent_key, agent: claim.name, is_conversation }))
+      const contents = await paced(pace, spans, contentOrigin)
       const is_own = agent?.api_key_id === key.key_id
-      const wanted = [...batch.deciding, ...spans.map(contentOrigin)]
-      const known = new Set(is_own ? await knownOrigins(scope, tx, sealer, task_id, wanted) : [])
+      const wanted = [...batch.deciding, ...contents]
+      const known = new Set(is_own ? await knownOrigins({ sealer, pace }, scope, tx, task_id, wanted) : [])
       const is_known = heads.has(task_id)
       // An erasure deletes ids, also that of the start.
       if (is_known) known.add('start')
-      const changed = spans.filter((span) => known.has(spanOrigin(span)) && !known.has(contentOrigin(span)))
+      const changed = spans.filter((span, index) => known.has(spanOrigin(span)) && !known.has(contents[index] ?? ''))
       const steps = batch.stepsAfter(known)
       tasks.push({ task_id, agent_key, agent_name: claim.name.name, is_known, spans, steps, changed })
     }

@@ -1,6 +1,6 @@
 // The spans of a request by their traces, and those that are not acts of an agent by what they have in common.
 import { createHash } from 'node:crypto'
-import { conversationOf, isSameSpan, operationOf, type Span } from '@svc/engine'
+import { conversationOf, isSameSpan, operationOf, type Sliced, type Span } from '@svc/engine'
 import type { CountedSpans } from '../store/unmapped-spans.js'
 
 export interface Trace {
@@ -13,32 +13,33 @@ export interface Trace {
 }
 
 /** The traces of the spans; a span that is there twice counts once. `reject` gets spans with the id of another. */
-export function tracesOf(spans: readonly Span[], reject: (span: Span, reason: string) => void): Trace[] {
+export function* tracesOf(spans: readonly Span[], reject: (span: Span, reason: string) => void): Sliced<Trace[]> {
   const traces = new Map<string, Map<string, Span>>()
   for (const span of spans) {
+    yield
     const trace = traces.get(span.trace_id) ?? new Map<string, Span>()
     traces.set(span.trace_id, trace)
     const first = trace.get(span.span_id)
     if (first === undefined) trace.set(span.span_id, span)
     else if (!isSameSpan(first, span)) reject(span, 'another span of the trace has its `spanId`')
   }
-  return [...traces].map(([trace_id, found]) => {
+  const all: Trace[] = []
+  for (const [trace_id, found] of traces) {
+    yield
     const own = [...found.values()]
     const named = own.map(conversationOf).find((conversation) => conversation !== null)
-    return {
-      trace_id,
-      spans: own,
-      has_acts: own.some((span) => operationOf(span) !== null),
-      conversation: named ?? null,
-    }
-  })
+    const has_acts = own.some((span) => operationOf(span) !== null)
+    all.push({ trace_id, spans: own, has_acts, conversation: named ?? null })
+  }
+  return all
 }
 
 /** The spans that are not acts of an agent, counted. */
-export function unmappedIn(traces: readonly Trace[], api_key_id: string): CountedSpans[] {
+export function* unmappedIn(traces: readonly Trace[], api_key_id: string): Sliced<CountedSpans[]> {
   const rows = new Map<string, CountedSpans>()
   for (const span of traces.flatMap((trace) => trace.spans)) {
     if (operationOf(span) !== null) continue
+    yield
     const service = span.resource.get('service.name')
     const common = {
       api_key_id,

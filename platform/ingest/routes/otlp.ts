@@ -1,7 +1,8 @@
 import { withSnapshot } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
 import { isProtobuf, protobufType } from '../../http/otlp.js'
 import { listReply, pageByIndex } from '../../http/paging.js'
-import { keyOf } from '../../http/principal.js'
+import { type KeyIdentity, keyOf } from '../../http/principal.js'
 import { createWriter } from '../../http/protobuf.js'
 import { byKey, byReader, parameters, type Reply, route } from '../../http/route.js'
 import { type SpanParts, type TakenSpans, takeSpans } from '../commands/take-spans.js'
@@ -22,9 +23,8 @@ export const otlpRoutes = [
     responses: { 200: 'otlp-answer' },
     handle: async ({ raw, scope, principal, header }, parts: SpanParts) => {
       const type = header('content-type')
-      const exported = readExportRequest(raw, type)
-      const taken = await takeSpans(parts, scope, keyOf(principal), exported)
-      const total = exported.spans.length + exported.problems.length
+      const take = () => takeExported(parts, scope, keyOf(principal), raw, type)
+      const { taken, total } = await (raw.length > largeBytes ? parts.conversions(scope.org_id, take) : take())
       return isProtobuf(type) ? protobufReply(taken, total) : jsonReply(taken, total)
     },
   }),
@@ -43,6 +43,21 @@ export const otlpRoutes = [
     },
   }),
 ]
+
+/** Larger requests wait for each other. */
+const largeBytes = 1024 * 1024
+
+async function takeExported(
+  parts: SpanParts,
+  scope: Scope,
+  key: KeyIdentity,
+  raw: Uint8Array,
+  type: string | undefined,
+): Promise<{ readonly taken: TakenSpans; readonly total: number }> {
+  const exported = await readExportRequest(parts.pace, raw, type)
+  const taken = await takeSpans(parts, scope, key, exported)
+  return { taken, total: exported.spans.length + exported.problems.length }
+}
 
 function jsonReply(taken: TakenSpans, total: number): Reply {
   const { rejected } = taken
