@@ -29,7 +29,9 @@ interface SpansCase {
   readonly times?: readonly number[]
 }
 
-const cases = parse(readFileSync(new URL('../cases/import/spans.yaml', import.meta.url), 'utf8')) as SpansCase[]
+const cases = ['spans', 'conventions'].flatMap(
+  (name) => parse(readFileSync(new URL(`../cases/import/${name}.yaml`, import.meta.url), 'utf8')) as SpansCase[],
+)
 
 function spansIn(value: unknown): Span[] {
   return (readOtlp(value) ?? []).flatMap((reading) => (reading.problem === null ? [reading.span] : []))

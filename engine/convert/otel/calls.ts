@@ -4,6 +4,7 @@ import { argumentsOf, type Body, callId } from '../step-body.js'
 import type { Meanings } from '../tools.js'
 import type { ToolCall } from '../transcript.js'
 import { type Act, createOrdinals, type Origins } from './act.js'
+import { callIdNames } from './conventions.js'
 import { spanOrigin } from './evidence.js'
 import type { SpanMessage } from './messages.js'
 import { nameIn, toolNameOf } from './operation.js'
@@ -115,8 +116,8 @@ export function toolOrigins(span: Span): Pick<Act, 'origins' | 'same_as'> {
   }
 }
 
-function callIdOf({ attributes }: Span): string | null {
-  return nameIn(attributes, 'gen_ai.tool.call.id', 'ai.toolCall.id')
+export function callIdOf({ attributes }: Span): string | null {
+  return nameIn(attributes, ...callIdNames)
 }
 
 /** The step of a call; `answer` is undefined for a call without one. */

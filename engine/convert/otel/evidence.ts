@@ -5,8 +5,13 @@ import type { Span, SpanError } from './span.js'
 
 /** The span of a step: its ids, its name, and the attributes that are not in the step itself. */
 export function evidenceOf(span: Span, contents: ReadonlySet<string>): JsonMap {
-  const others = [...span.attributes].filter(([key]) => !contents.has(key))
+  const others = [...span.attributes].filter(([key]) => !contents.has(key) && !contents.has(prefixOf(key)))
   return { ...idsOf(span), name: span.name, attributes: eachShallow(Object.fromEntries(others)) }
+}
+
+/** Of an attribute of a message, such as `gen_ai.prompt.0.content`. */
+function prefixOf(key: string): string {
+  return key.replace(/\.\d{1,4}\..*$/s, '')
 }
 
 /** The span that a step is derived of. */

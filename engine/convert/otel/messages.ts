@@ -4,6 +4,8 @@ import { readable, shallow } from '../exact.js'
 import { isMap } from '../is-map.js'
 import { idOf, type ToolCall } from '../transcript.js'
 import type { Attributes } from './any-value.js'
+import { answerCalls, answerText, indexedInputs, indexedOutputs, inputNames, outputNames } from './conventions.js'
+import { indexedMessages } from './indexed.js'
 import type { Span } from './span.js'
 
 export interface SpanMessage {
@@ -17,19 +19,10 @@ export interface SpanMessage {
   readonly answers: readonly { readonly id: string | null; readonly result: unknown }[]
 }
 
-/** Attributes with content, which a step has as its input and output. */
-export const contentNames: ReadonlySet<string> = new Set([
-  'gen_ai.input.messages',
-  'gen_ai.output.messages',
-  'gen_ai.system_instructions',
-  'gen_ai.prompt',
-  'gen_ai.completion',
-])
-
 /** What the model or the agent received, in order; empty for a span without content. */
 export function inputOf(span: Span): SpanMessage[] {
-  const given = contentIn(span, 'gen_ai.input.messages') ?? contentIn(span, 'gen_ai.prompt')
-  const instructions = contentIn(span, 'gen_ai.system_instructions')
+  const given = contentIn(span, inputNames) ?? indexedMessages(span.attributes, indexedInputs)
+  const instructions = contentIn(span, ['gen_ai.system_instructions'])
   return [
     ...(instructions === undefined ? [] : [messageOf({ role: 'system', parts: instructions })]),
     ...(given === undefined ? messagesInEvents(span) : messagesOf(given, 'user')),
@@ -38,7 +31,7 @@ export function inputOf(span: Span): SpanMessage[] {
 
 /** What the model or the agent answered; empty for a span without content. */
 export function outputOf(span: Span): SpanMessage[] {
-  const given = contentIn(span, 'gen_ai.output.messages') ?? contentIn(span, 'gen_ai.completion')
+  const given = contentIn(span, outputNames) ?? indexedMessages(span.attributes, indexedOutputs) ?? answerIn(span)
   if (given !== undefined) return messagesOf(given, 'assistant')
   return span.events
     .filter(({ name }) => name === 'gen_ai.choice')
@@ -52,9 +45,18 @@ function inside(attributes: Attributes): JsonMap {
 }
 
 /** The content in an attribute of the span or of one of its events, which a library may prefer. */
-function contentIn({ attributes, events }: Span, name: string): unknown {
-  const holder = [attributes, ...events.map((event) => event.attributes)].find((each) => each.has(name))
-  return readable(holder?.get(name))
+function contentIn({ attributes, events }: Span, names: readonly string[]): unknown {
+  const holders = [attributes, ...events.map((event) => event.attributes)]
+  for (const name of names) {
+    const given = readable(holders.find((each) => each.has(name))?.get(name))
+    if (given !== undefined && given !== null) return given
+  }
+  return undefined
+}
+
+function answerIn({ attributes }: Span): unknown {
+  const [content, tool_calls] = [attributes.get(answerText), attributes.get(answerCalls)]
+  return content === undefined && tool_calls === undefined ? undefined : { content, tool_calls }
 }
 
 const roleOfEvent: ReadonlyMap<string, string> = new Map([
@@ -96,7 +98,7 @@ function messageOf({ role, parts: given, content, tool_calls, ...message }: Json
   const isModel = role === 'assistant'
   const isResult = role === 'tool' && answers.length === 0
   return {
-    role: String(role),
+    role: idOf(role) ?? 'unknown',
     content:
       others.length > 0 && !isModel ? shallow(parts.filter((part) => !isCall(part) && !isAnswer(part))) : joined(text),
     blocks: isModel ? others.map(shallow) : [],
@@ -128,8 +130,8 @@ function textOf(part: unknown): string | null {
   return typeof text === 'string' ? text : null
 }
 
-const callTypes: ReadonlySet<unknown> = new Set(['tool_call', 'tool_use'])
-const answerTypes: ReadonlySet<unknown> = new Set(['tool_call_response', 'tool_result'])
+const callTypes: ReadonlySet<unknown> = new Set(['tool_call', 'tool_use', 'tool-call'])
+const answerTypes: ReadonlySet<unknown> = new Set(['tool_call_response', 'tool_result', 'tool-result'])
 
 function isCall(part: unknown): part is JsonMap {
   return isMap(part) && callTypes.has(part.type)
@@ -140,15 +142,24 @@ function isAnswer(part: unknown): part is JsonMap {
   return isMap(part) && answerTypes.has(part.type)
 }
 
-function answerOf({ id, tool_use_id, result, response, content }: JsonMap) {
-  return { id: idOf(id ?? tool_use_id), result: result ?? response ?? content ?? null }
+function answerOf({ id, tool_use_id, toolCallId, result, response, content, output }: JsonMap) {
+  return { id: idOf(id ?? tool_use_id ?? toolCallId), result: result ?? response ?? content ?? output ?? null }
 }
 
-function callOf({ id, name, arguments: given, input, function: called }: JsonMap): ToolCall {
+function callOf({
+  id,
+  toolCallId,
+  name,
+  toolName,
+  arguments: given,
+  input,
+  args,
+  function: called,
+}: JsonMap): ToolCall {
   const inner = isMap(called) ? called : {}
   return {
-    id: idOf(id),
-    name: String(name ?? inner.name ?? 'tool'),
-    arguments: given ?? input ?? inner.arguments ?? null,
+    id: idOf(id ?? toolCallId),
+    name: idOf(name ?? toolName ?? inner.name) ?? 'tool',
+    arguments: given ?? input ?? args ?? inner.arguments ?? null,
   }
 }

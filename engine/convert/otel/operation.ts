@@ -2,6 +2,7 @@
 // Names of older versions and of common libraries come after the current ones.
 import type { Body } from '../step-body.js'
 import type { Attributes } from './any-value.js'
+import { kindAttributes, kindValues, modelNames, modelOperationIds, toolCallNames, toolNames } from './conventions.js'
 import { isOwnStep } from './own-step.js'
 import type { Span } from './span.js'
 
@@ -45,27 +46,29 @@ const operations: ReadonlyMap<unknown, Operation> = new Map<unknown, Operation>(
 
 /** By the kind of span of libraries that have names of their own. */
 const kinds: ReadonlyMap<unknown, Operation> = new Map<unknown, Operation>([
-  ['llm', model],
-  ['embedding', model],
-  ['tool', tool],
-  ['agent', agent],
-  ['retriever', retrieval],
+  ...kindValues.model.map((kind) => [kind, model] as const),
+  ...kindValues.tool.map((kind) => [kind, tool] as const),
+  ...kindValues.agent.map((kind) => [kind, agent] as const),
+  ...kindValues.retrieval.map((kind) => [kind, retrieval] as const),
 ])
 
+/** Some libraries write a word as JSON text. */
 function plain(word: unknown): unknown {
-  return typeof word === 'string' ? word.trim().toLowerCase() : word
+  return typeof word === 'string' ? word.trim().toLowerCase().replaceAll('"', '') : word
 }
 
 /** The operation of a span; null for a span beside the acts of an agent, such as a request of a tool to a database. */
 export function operationOf({ attributes }: Span): Operation | null {
   if (isOwnStep({ attributes })) return own
   const name = attributes.get('gen_ai.operation.name')
-  const kind = attributes.get('openinference.span.kind') ?? attributes.get('traceloop.span.kind')
+  const kind = kindAttributes.map((each) => attributes.get(each)).find((value) => value !== undefined)
   const known = name === undefined ? kinds.get(plain(kind)) : operations.get(plain(name))
   if (known !== undefined) return known
   // A call of a tool under an unknown operation is a call of a tool.
-  if (nameIn(attributes, 'gen_ai.tool.name', 'ai.toolCall.name') !== null) return tool
+  if (nameIn(attributes, ...toolCallNames) !== null) return tool
   if (name !== undefined || kind !== undefined) return null
+  const id = nameIn(attributes, 'ai.operationId')
+  if (id !== null) return modelOperationIds.test(id) ? model : null
   return modelOf(attributes) === null && !attributes.has('llm.request.type') ? null : model
 }
 
@@ -80,12 +83,12 @@ export function nameIn(attributes: Attributes, ...names: readonly string[]): str
 
 /** The model that was asked for, else the one that answered. */
 export function modelOf(attributes: Attributes): string | null {
-  return nameIn(attributes, 'gen_ai.request.model', 'gen_ai.response.model', 'llm.model_name')
+  return nameIn(attributes, ...modelNames)
 }
 
 /** The name of the tool; spans of older versions have it in their own name only. */
 export function toolNameOf({ name, attributes }: Span): string {
-  const given = nameIn(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name')
+  const given = nameIn(attributes, ...toolNames)
   return given ?? (name.replace(/^execute_tool /, '') || name)
 }
 

@@ -3,9 +3,10 @@ import type { JsonMap } from '@svc/schemas'
 import { readable } from '../exact.js'
 import { argumentsOf, type Body, callView } from '../step-body.js'
 import type { Meanings } from '../tools.js'
-import { toolBody } from './calls.js'
+import { callIdOf, toolBody } from './calls.js'
+import { argumentNames, contentNames, resultNames } from './conventions.js'
 import { errorView, evidenceOf } from './evidence.js'
-import { contentNames, inputOf, outputOf, type SpanMessage } from './messages.js'
+import { inputOf, outputOf, type SpanMessage } from './messages.js'
 import { agentNameOf, modelOf, nameIn, toolNameOf, usageOf } from './operation.js'
 import type { Span } from './span.js'
 
@@ -44,14 +45,12 @@ function messageView({ role, content, blocks, tool_calls, answers }: SpanMessage
   }
 }
 
-const argumentNames = ['gen_ai.tool.call.arguments', 'ai.toolCall.args', 'traceloop.entity.input', 'input.value']
-const resultNames = ['gen_ai.tool.call.result', 'ai.toolCall.result', 'traceloop.entity.output', 'output.value']
 const toolContentNames: ReadonlySet<string> = new Set([...argumentNames, ...resultNames])
 
 /** The call of a tool. */
 export function toolSpanBody(span: Span, meanings: Meanings): Body {
-  const { attributes, error } = span
-  const id = nameIn(attributes, 'gen_ai.tool.call.id', 'ai.toolCall.id')
+  const { error } = span
+  const id = callIdOf(span)
   const given = firstIn(span, argumentNames) ?? inputOf(span)[0]?.answers[0]?.result
   const result = firstIn(span, resultNames) ?? outputOf(span)[0]?.content ?? undefined
   const output = {

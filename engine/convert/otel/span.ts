@@ -84,7 +84,8 @@ const entryKinds: ReadonlySet<SpanKind> = new Set(['server', 'consumer'])
 
 /** A kind as a number or as a name of the enumeration. */
 function kindOf(given: unknown): SpanKind {
-  const named = typeof given === 'string' ? given.replace(/^SPAN_KIND_/, '').toLowerCase() : kinds[Number(given)]
+  const numbered = typeof given === 'number' ? kinds[given] : undefined
+  const named = typeof given === 'string' ? given.replace(/^SPAN_KIND_/, '').toLowerCase() : numbered
   return kinds.find((kind) => kind === named) ?? 'unspecified'
 }
 
@@ -92,7 +93,7 @@ function eventsOf(events: unknown): SpanEvent[] {
   if (!Array.isArray(events)) return []
   return events
     .filter(isMap)
-    .map(({ name, attributes }) => ({ name: String(name), attributes: attributesOf(attributes) }))
+    .map(({ name, attributes }) => ({ name: textOf(name) ?? 'event', attributes: attributesOf(attributes) }))
 }
 
 function errorOf({ code, message }: JsonMap, attributes: Attributes, events: readonly SpanEvent[]): SpanError | null {

@@ -1,8 +1,9 @@
 // The start and the end of a task of spans, and what is the same for all steps between them.
 import { type Body, eachShallow } from '../step-body.js'
 import type { Act } from './act.js'
+import { contentNames } from './conventions.js'
 import { errorView, evidenceOf } from './evidence.js'
-import { contentNames, inputOf } from './messages.js'
+import { inputOf } from './messages.js'
 import { type AgentName, operationOf } from './operation.js'
 import type { Span } from './span.js'
 import type { SpanTree, Subagent } from './tree.js'
