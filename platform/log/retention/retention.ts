@@ -20,6 +20,7 @@ import { firstOutside, intersection } from './spans.js'
 import {
   deleteSpans,
   firstStored,
+  forgetSpans,
   insertPrune,
   prunableSpans,
   prunesByReach,
@@ -80,6 +81,10 @@ function startOfMonth(time: number): number {
 
 async function prune(parts: RetentionParts, scope: Scope, cutoff: (oldest: number) => number): Promise<void> {
   const now = parts.clock()
+  await withTransaction(parts.db, scope, async (tx) => {
+    const days = await retentionDays(scope, tx)
+    await forgetSpans(scope, tx, isoTime(cutoff(now - days * dayMs)))
+  })
   const due = await withSnapshot(parts.db, scope, (tx) => dueEntries(scope, tx, now, cutoff))
   if (due === null) return
   const known = await knownArchives(parts, scope, due.spans)

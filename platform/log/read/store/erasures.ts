@@ -60,6 +60,16 @@ export async function eraseOrigins(scope: Scope, tx: Transaction, log_indexes: r
   ])
 }
 
+/** Deletes the counts of unmapped spans whose example is of these tasks: the name of a span may hold content. */
+export async function eraseSpanNames(scope: Scope, tx: Transaction, task_ids: readonly string[]): Promise<void> {
+  await tx.query(
+    `delete from unmapped_spans where org_id = $1 and trace_id in (
+       select unnest($2::text[]) union all
+       select trace_id from trace_tasks where org_id = $1 and task_id = any($2::text[]))`,
+    [scope.org_id, task_ids],
+  )
+}
+
 /** Erases the payloads of the incident leaves of these tasks, and returns their entries. */
 export async function eraseIncidentLeaves(
   scope: Scope,

@@ -17,6 +17,7 @@ import {
   eraseMemoryPaths,
   eraseOrigins,
   erasePayloads,
+  eraseSpanNames,
   insertErasure,
   type TaskEntry,
   withPayloadAt,
@@ -58,6 +59,7 @@ export async function erase(
     await forgetSubjects(scope, tx, log_indexes)
     await eraseMemoryPaths(scope, tx, log_indexes)
     await eraseOrigins(scope, tx, log_indexes)
+    await eraseSpanNames(scope, tx, task_ids)
     const erased = [...steps, ...(await eraseIncidentLeaves(scope, tx, task_ids))]
     await eraseEvidence(scope, tx, task_ids)
     const { task_id = null, legal_basis } = request

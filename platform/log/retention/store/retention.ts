@@ -92,6 +92,13 @@ export async function deleteSpans(scope: Scope, tx: Transaction, spans: readonly
   await tx.query("select set_config('app.pruning', 'off', true); set local role svc_app")
 }
 
+/** Deletes what is known of spans beside the log that was last seen before this time; nothing while the whole log is held. */
+export async function forgetSpans(scope: Scope, tx: Transaction, before: string): Promise<void> {
+  if ((await heldTasks(scope, tx)).all) return
+  await tx.query('delete from unmapped_spans where org_id = $1 and last_seen < $2', [scope.org_id, before])
+  await tx.query('delete from trace_tasks where org_id = $1 and noted_at < $2', [scope.org_id, before])
+}
+
 const types = {
   org_id: 'text',
   id: 'text',
