@@ -22416,9 +22416,9 @@ function joined(violations, between, code) {
 	};
 }
 const maxEvidence = 50;
-const maxText$1 = 2e3;
+const maxText$2 = 2e3;
 function shortened$1(text) {
-	return text.length > maxText$1 ? `${text.slice(0, maxText$1)}…` : text;
+	return text.length > maxText$2 ? `${text.slice(0, maxText$2)}…` : text;
 }
 function allSteps(violations) {
 	if (!violations.every(({ remedy_steps }) => remedy_steps !== void 0)) return void 0;
@@ -26225,6 +26225,7 @@ function someReceivedLeaf(step, type, labels, visit) {
 // engine/rules/seen.ts
 const maxSeen = 2e4;
 const maxTextWords = 12;
+const maxText$1 = 65536;
 const minWord = 4;
 function trackSeen(environment) {
 	return environment.track({
@@ -26257,8 +26258,9 @@ function addTo({ first }, recorded) {
 	const keep = (text) => {
 		if (!first.has(text)) first.set(detached(text), evidence);
 	};
-	for (const { words: all, tokens } of recorded.texts.received) {
+	for (const received of recorded.texts.received) {
 		if (first.size >= maxSeen) return;
+		const { words: all, tokens } = received.upTo(maxText$1);
 		const words = trimmed(all);
 		if (words.length <= maxTextWords) keep(words.join(" "));
 		for (const token of tokens) {
@@ -26856,7 +26858,7 @@ function compileApproval({ approval, severity, scope, id: policy_id }, environme
 }
 
 // engine/rules/recorded-text.ts
-var ReceivedText = class {
+var ReceivedText = class ReceivedText {
 	text;
 	is_number;
 	label;
@@ -26866,6 +26868,13 @@ var ReceivedText = class {
 		this.text = text;
 		this.is_number = is_number;
 		this.label = label;
+	}
+	upTo(length) {
+		if (this.text.length <= length) return this;
+		return new ReceivedText({
+			text: this.text.slice(0, length),
+			is_number: this.is_number
+		}, this.label);
 	}
 	get words() {
 		this.#words ??= wordsOf(this.text);

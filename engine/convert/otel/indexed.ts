@@ -31,7 +31,7 @@ function put(tree: Node, path: readonly string[], value: unknown): void {
   let at = tree
   for (const part of path.slice(0, -1)) {
     const next = at[part] ?? node()
-    // A value of the sender is no part of the tree.
+    // The sender may give an object of its own here.
     if (typeof next !== 'object' || Object.getPrototypeOf(next) !== null) return
     at[part] = next
     at = next as Node
@@ -66,7 +66,7 @@ function inner(given: Node, name: string): JsonMap {
   return { ...(isNode(value) ? value : given) }
 }
 
-/** The members with a value; a part of the tree is none. */
+/** Without members that are parts of the tree. */
 function plain(message: JsonMap): JsonMap {
   const isValue = (value: unknown) => typeof value !== 'object' || value === null || Array.isArray(value)
   return Object.fromEntries(Object.entries(message).filter(([, value]) => isValue(value)))
