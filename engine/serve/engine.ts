@@ -173,12 +173,13 @@ async function recordStep(state: EngineState, body: Behavior): Promise<RecordedS
  */
 function decisionOn(state: EngineState, task: Task, step: Behavior, action_digest: string): LocalEvaluation {
   const decision = takeDecision(task, step.meta?.evaluation_id, action_digest)
-  if (decision === null) return state.evaluator.step(task, step, occasionIn(task, step), true)
+  const evaluateNow = () => state.evaluator.step(task, step, occasionIn(task, step), true, action_digest)
+  if (decision === null) return evaluateNow()
   state.reservations.delete(decision.evaluation_id)
   // A gate may have approved the step since.
   const isFinal = decision.outcome !== 'ask' && (decision.blocked || decision.action_digest === action_digest)
   if (isFinal) return decision
-  return { ...state.evaluator.step(task, step, occasionIn(task, step), true), evaluation_id: decision.evaluation_id }
+  return { ...evaluateNow(), evaluation_id: decision.evaluation_id }
 }
 
 function keep(state: EngineState, task: Task, step: Behavior & { step: number }, evaluation: LocalEvaluation): void {

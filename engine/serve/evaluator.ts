@@ -15,8 +15,14 @@ import type { LocalEvaluation } from './local-evaluation.js'
 import { historyWithReserved, type Task } from './task.js'
 
 export interface Evaluator {
-  /** `happened`: the step is recorded, not intended. */
-  readonly step: (task: Task, step: Step, occasion: Occasion, happened: boolean) => LocalEvaluation
+  /** `happened`: the step is recorded, not intended. The digest of a large step takes milliseconds: a caller that has it gives it. */
+  readonly step: (
+    task: Task,
+    step: Step,
+    occasion: Occasion,
+    happened: boolean,
+    action_digest?: string,
+  ) => LocalEvaluation
   readonly registration: (agent: JsonMap) => LocalEvaluation
   /** The agent as rules see it: the registration and the context that the caller sends. */
   readonly facts: (registered: JsonMap | undefined, sent: ReportedContext) => JsonMap
@@ -41,10 +47,10 @@ export function createEvaluator({ source, fail_closed, clock, newId }: Evaluator
     return evaluate(setFor(task.policies.set, policies, task.facts.risk_classification), occasion, context)
   }
   return {
-    step: (task, step, occasion, happened) => ({
+    step: (task, step, occasion, happened, action_digest = actionDigest(step)) => ({
       evaluation_id: newId(),
       ...answerOf(decide(task, step, occasion, happened), task),
-      action_digest: actionDigest(step),
+      action_digest,
       ...(task.history_lost && { history_lost: true }),
     }),
     registration: (agent) => {
