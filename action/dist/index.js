@@ -14942,8 +14942,13 @@ function rejecting(pattern, parameter, compile) {
 // engine/rules/spelled.ts
 const wordPaths = new Set(propertyWords.flatMap(({ name, compared }) => compared === "word" ? [name] : []));
 function comparable$1(path, value) {
-	if (typeof value !== "string" || !wordPaths.has(path)) return value;
-	return value.normalize("NFKC").trim().toLowerCase().replace(/\.+$/, "");
+	return wordPaths.has(path) ? folded(value) : value;
+}
+function compileComparable(path) {
+	return wordPaths.has(path) ? folded : null;
+}
+function folded(value) {
+	return typeof value === "string" ? value.normalize("NFKC").trim().toLowerCase().replace(/\.+$/, "") : value;
 }
 function isSameScalar(wanted, value) {
 	if (typeof wanted === typeof value) return false;
@@ -15030,9 +15035,12 @@ function operatorsIn$1(wanted) {
 }
 function equalToOne(path, wanted) {
 	const choices = comparableChoices(path, wanted).map((choice) => comparable$1(path, choice));
+	const fold = compileComparable(path);
+	const accepts_missing = choices.includes(null);
 	const isChoice = (value) => {
-		const compared = comparable$1(path, value);
-		return choices.some((choice) => sameJson(choice, compared) || isSameScalar(choice, compared));
+		if (value === null) return accepts_missing;
+		const compared = fold === null ? value : fold(value);
+		return choices.some((choice) => choice === compared || sameJson(choice, compared) || isSameScalar(choice, compared));
 	};
 	const isListed = (value) => value !== null && isChoice(value);
 	return (value) => isChoice(value) || Array.isArray(value) && value.some(isListed);
@@ -15057,10 +15065,13 @@ function range(path, { min, max }, reject) {
 	}).filter(([, limit]) => limit !== void 0);
 	const wrong = limits.find(([, limit]) => typeof limit !== "number");
 	if (wrong !== void 0) reject(`\`${wrong[0]}\` must be a number`);
+	const least = typeof min === "number" ? min : Number.NEGATIVE_INFINITY;
+	const most = typeof max === "number" ? max : Number.POSITIVE_INFINITY;
 	const isWithin = (value) => {
-		const number = numberIn$1(value);
+		if (value === null) return false;
 		if (isUnclearNumber(value)) throw notANumber(path);
-		return number !== void 0 && number >= (typeof min === "number" ? min : Number.NEGATIVE_INFINITY) && number <= (typeof max === "number" ? max : Number.POSITIVE_INFINITY);
+		const number = numberIn$1(value);
+		return number !== void 0 && number >= least && number <= most;
 	};
 	return limits.length === 0 ? [] : [(value) => isWithin(value) || Array.isArray(value) && value.some(isWithin)];
 }

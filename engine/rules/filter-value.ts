@@ -3,7 +3,7 @@ import { canonicalType, type JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { compileAnchored } from '../pattern/pattern.js'
 import { notANumber, sameJson } from './members.js'
-import { comparable, isSameScalar, isUnclearNumber, numberIn } from './spelled.js'
+import { comparable, compileComparable, isSameScalar, isUnclearNumber, numberIn } from './spelled.js'
 import { textOf } from './text.js'
 
 type Accepts = (value: unknown) => boolean
@@ -41,9 +41,13 @@ function operatorsIn(wanted: unknown): JsonMap | null {
 
 function equalToOne(path: string, wanted: readonly unknown[]): Accepts {
   const choices = comparableChoices(path, wanted).map((choice) => comparable(path, choice))
+  const fold = compileComparable(path)
+  const accepts_missing = choices.includes(null)
   const isChoice = (value: unknown) => {
-    const compared = comparable(path, value)
-    return choices.some((choice) => sameJson(choice, compared) || isSameScalar(choice, compared))
+    // Most steps lack the field.
+    if (value === null) return accepts_missing
+    const compared = fold === null ? value : fold(value)
+    return choices.some((choice) => choice === compared || sameJson(choice, compared) || isSameScalar(choice, compared))
   }
   // A null element is not a missing field.
   const isListed = (value: unknown) => value !== null && isChoice(value)
@@ -71,15 +75,14 @@ function range(path: string, { min, max }: JsonMap, reject: (message: string) =>
   const limits = Object.entries({ min, max }).filter(([, limit]) => limit !== undefined)
   const wrong = limits.find(([, limit]) => typeof limit !== 'number')
   if (wrong !== undefined) reject(`\`${wrong[0]}\` must be a number`)
+  const least = typeof min === 'number' ? min : Number.NEGATIVE_INFINITY
+  const most = typeof max === 'number' ? max : Number.POSITIVE_INFINITY
   const isWithin = (value: unknown) => {
-    const number = numberIn(value)
+    if (value === null) return false
     // A limit that text such as `1,000` evades would be none.
     if (isUnclearNumber(value)) throw notANumber(path)
-    return (
-      number !== undefined &&
-      number >= (typeof min === 'number' ? min : Number.NEGATIVE_INFINITY) &&
-      number <= (typeof max === 'number' ? max : Number.POSITIVE_INFINITY)
-    )
+    const number = numberIn(value)
+    return number !== undefined && number >= least && number <= most
   }
   return limits.length === 0 ? [] : [(value) => isWithin(value) || (Array.isArray(value) && value.some(isWithin))]
 }

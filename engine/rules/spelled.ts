@@ -9,8 +9,16 @@ const wordPaths: ReadonlySet<string> = new Set(
 
 /** A value as it is compared: a word of a well-known property in lower case, without white space and full stops around it. */
 export function comparable(path: string, value: unknown): unknown {
-  if (typeof value !== 'string' || !wordPaths.has(path)) return value
-  return value.normalize('NFKC').trim().toLowerCase().replace(/\.+$/, '')
+  return wordPaths.has(path) ? folded(value) : value
+}
+
+/** The same for values of one path; null where they are compared as they are, which needs no call. */
+export function compileComparable(path: string): ((value: unknown) => unknown) | null {
+  return wordPaths.has(path) ? folded : null
+}
+
+function folded(value: unknown): unknown {
+  return typeof value === 'string' ? value.normalize('NFKC').trim().toLowerCase().replace(/\.+$/, '') : value
 }
 
 /** Whether a number, a flag or a text is the wanted one, written as another type: `"500"` is 500, `"True"` and 1 are true. */
@@ -40,7 +48,7 @@ export function numberIn(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined
 }
 
-/** Whether a text holds digits but is no plain number: no limit can be checked against it. */
+/** Whether a text holds digits but is not a plain number: no limit can be checked against it. */
 export function isUnclearNumber(value: unknown): boolean {
   return typeof value === 'string' && numberIn(value) === undefined && /\d/.test(value)
 }

@@ -58,7 +58,7 @@ describe('audit members that an agent sends to the platform', () => {
   it('end no task', async () => {
     await log('a', 'endless', 1, forged, { step_type: 'task.start' })
     await log('a', 'endless', 2, forged, { step_type: 'step.model' })
-    const { body } = await platform.call<TaskList>('GET', '/api/v1/tasks?q=endless')
+    const { body } = await platform.call<TaskList>('GET', '/api/v1/logs/tasks?q=endless')
     expect(body.tasks.map(({ status }) => status)).toEqual(['running'])
     expect((await platform.call<TaskChain>('GET', '/api/v1/tasks/endless/chain')).body.entries).toHaveLength(2)
   })

@@ -48,7 +48,7 @@ afterAll(async () => {
 })
 
 describe('a step', () => {
-  it.each(cases)('$name is judged alike at every door', async ({ name, step, violates, rejected = [], names = '' }) => {
+  it.each(cases)('$name is evaluated alike at every door', async ({ name, step, violates, rejected = [], names = '' }) => {
     for (const [door, send] of Object.entries(doors)) {
       const answer = await send(step, `${door} ${name}`)
       if (!rejected.includes(door)) expect([door, answer]).toEqual([door, { violates }])
