@@ -142,8 +142,8 @@ export const countRules = [
           )
         const now = amountOf(path, amountNow(context))
         if (before + now <= limit) return PASS
-        const remedy =
-          now <= limit ? 'end this task; a new one counts from zero' : `keep \`${path}\` to at most ${budget}`
+        const smaller = `keep \`${path}\` to at most ${budget}${before > 0 ? ', in a new task' : ''}`
+        const remedy = now <= limit ? 'end this task; a new one counts from zero' : smaller
         return stepViolation(context, 'BUDGET_EXCEEDED', message, remedy)
       }
     },

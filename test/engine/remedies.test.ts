@@ -43,6 +43,11 @@ const timeOf = (step: Step) => parseTimestamp(step.timestamp ?? '') ?? 0
 
 /** How to follow a remedy, by its words; the first match counts. */
 const fixes: readonly (readonly [RegExp, Fix])[] = [
+  [
+    /^keep .* to at most .*, in a new task$/,
+    (scene, { names, words }) =>
+      onField({ ...scene, history: [] }, names[0], Number(/at most ([\d.e+-]+),/.exec(words)?.[1])),
+  ],
   [/in a new task|^end this task|^spread the work over several tasks/, (scene) => ({ ...scene, history: [] })],
   [
     /^wait (\d+) seconds?$/,
@@ -103,6 +108,7 @@ const fixes: readonly (readonly [RegExp, Fix])[] = [
     /^keep .* inside the project root$/,
     (scene, { names }) => onField(scene, names[0], `${String(scene.facts.project_root).replace(/[\\/]+$/, '')}/inside`),
   ],
+  [/^write `[^`]+` as a number/, (scene, { names }) => onField(scene, names[0], 1000.5)],
   [/^keep .* to at most/, (scene, { names, words }) => onField(scene, names[0], Number(/[\d.e-]+$/.exec(words)?.[0]))],
   [
     /^set .* to one of the values/,

@@ -48,13 +48,16 @@ afterAll(async () => {
 })
 
 describe('a step', () => {
-  it.each(cases)('$name is evaluated alike at every door', async ({ name, step, violates, rejected = [], names = '' }) => {
-    for (const [door, send] of Object.entries(doors)) {
-      const answer = await send(step, `${door} ${name}`)
-      if (!rejected.includes(door)) expect([door, answer]).toEqual([door, { violates }])
-      else expect([door, 'problem' in answer && answer.problem]).toEqual([door, expect.stringContaining(names)])
-    }
-  })
+  it.each(cases)(
+    '$name is evaluated alike at every door',
+    async ({ name, step, violates, rejected = [], names = '' }) => {
+      for (const [door, send] of Object.entries(doors)) {
+        const answer = await send(step, `${door} ${name}`)
+        if (!rejected.includes(door)) expect([door, answer]).toEqual([door, { violates }])
+        else expect([door, 'problem' in answer && answer.problem]).toEqual([door, expect.stringContaining(names)])
+      }
+    },
+  )
 
   it('is stored as it was sent', async () => {
     const [stored] = await detailsOf(platform, 'logs capitals')
