@@ -2,6 +2,15 @@
 export { components } from './components.js'
 export { documents, type SchemaName } from './documents.js'
 export {
+  countEffects,
+  type Effect,
+  type EffectCounts,
+  effectOf,
+  effectWords,
+  mergedEffect,
+  worstEffect,
+} from './effects.js'
+export {
   canonicalType,
   hasWritePermission,
   isBlocked,

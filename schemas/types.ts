@@ -2226,9 +2226,13 @@ export interface IncidentOccurrence {
    */
   is_reported: boolean
   /**
-   * Why the engine reported it: `violated`, or `executed_although_blocked` for a step that was executed all the same; null while none has reported it
+   * Why the engine reported it: `violated`, `executed_although_blocked` for a step that was executed all the same, or `unrecorded` for a decision whose step was not recorded; null while none has reported it
    */
   reported_reason: string | null
+  /**
+   * `blocked`: the step was stopped before it ran, as its record or the decision of the engine states; `executed`: it ran; `unknown`: nothing shows whether it ran
+   */
+  effect: 'blocked' | 'executed' | 'unknown'
 }
 
 /**
@@ -2309,6 +2313,10 @@ export interface IncidentReport {
    */
   waived?: boolean
   /**
+   * Whether the step was stopped before it ran, or ran; default `unknown`
+   */
+  effect?: 'blocked' | 'executed' | 'unknown'
+  /**
    * Why the policy is violated
    */
   reason?: string
@@ -2363,6 +2371,18 @@ export interface Incident {
   risk_score: number
   violation_details: ViolationDetails
   occurrences: number
+  /**
+   * The worst effect of its occurrences: `executed` when a step ran, else `unknown` when one may have run, else `blocked`: each was stopped before it ran
+   */
+  effect: 'blocked' | 'executed' | 'unknown'
+  /**
+   * Its occurrences by effect
+   */
+  effects: {
+    blocked: number
+    executed: number
+    unknown: number
+  }
   /**
    * RFC 3339 time, UTC
    */
@@ -5132,6 +5152,10 @@ export interface UnrecordedStep {
      * Up to 200 characters are kept
      */
     code?: string
+    /**
+     * A waived violation makes no incident
+     */
+    waived?: boolean
     [k: string]: unknown
   }[]
   [k: string]: unknown

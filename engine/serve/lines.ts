@@ -109,6 +109,7 @@ export function incidentLines(
         step: step.step ?? null,
         evaluation_id,
         violation,
+        ...(step.step !== undefined && { effect: obeyed ? ('blocked' as const) : ('executed' as const) }),
         reason: defied && blocks(violation) ? ('executed_although_blocked' as const) : ('violated' as const),
       }))
   )

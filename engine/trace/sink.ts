@@ -1,5 +1,5 @@
 // The trace of the local engine: a line for each step, blocked evaluation, incident and end of a task.
-import type { Behavior, Evaluation, JsonMap, StepViolation } from '@svc/schemas'
+import type { Behavior, Effect, Evaluation, JsonMap, StepViolation } from '@svc/schemas'
 import type { Recall } from './recall.js'
 
 export type TraceLine =
@@ -47,6 +47,8 @@ export type TraceLine =
       /** The evaluation that found the violation: with the policy it identifies the incident. */
       readonly evaluation_id: string
       readonly violation: Omit<StepViolation, 'violation_details'> & { readonly violation_details: unknown }
+      /** Whether the recorded step ran; absent for a registration, and for a task that ended without a step. */
+      readonly effect?: Effect
       /** A violated policy, or a blocked step that was executed. */
       readonly reason: 'violated' | 'executed_although_blocked'
     }
@@ -68,7 +70,13 @@ export interface UnrecordedLine {
   readonly reason: string | null
   readonly action_digest: string
   readonly intended: Pick<Behavior, 'step_type' | 'verb' | 'step_name'>
-  readonly violations: readonly { readonly policy_id: number; readonly name: string; readonly code: string | null }[]
+  readonly violations: readonly {
+    readonly policy_id: number
+    readonly name: string
+    readonly code: string | null
+    /** Absent for one that counts. */
+    readonly waived?: boolean
+  }[]
   readonly others?: number
 }
 

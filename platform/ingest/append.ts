@@ -2,7 +2,7 @@
 
 import { committedResults, evaluateLogged, recordLogged, withMemoryLabels } from '@svc/engine'
 import { advance, type StoredHead } from '@svc/proof'
-import type { LoggedStep } from '@svc/schemas'
+import { effectOf, type LoggedStep } from '@svc/schemas'
 import { agentDeactivated } from '../agents/errors.js'
 import type { AgentRules } from '../agents/rulebook.js'
 import { agentIdOf } from '../agents/store/agents.js'
@@ -135,7 +135,8 @@ function evaluateAndMake(
   )
   const violations = decision.policies.flatMap((result) => stepViolation(result, decision))
   const evaluation_id = evaluationOf(step)
-  return { ...made, rules, violations, risk_score: decision.risk_score, evaluation_id, subjects: sent.subjects }
+  const found = { rules, violations, risk_score: decision.risk_score, effect: effectOf(step) }
+  return { ...made, ...found, evaluation_id, subjects: sent.subjects }
 }
 
 /** The evaluation that a local engine made of the step (docs/design/engine.md §7). */

@@ -1,6 +1,6 @@
 // The items, the state and the outcomes of a group commit.
 import type { StoredHead } from '@svc/proof'
-import type { LoggedStep } from '@svc/schemas'
+import type { Effect, LoggedStep } from '@svc/schemas'
 import type { AgentRules } from '../agents/rulebook.js'
 import type { PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../http/principal.js'
@@ -42,6 +42,8 @@ export interface AppendedEntry extends NewEntry {
   readonly risk_score: number
   /** The evaluation that a local engine made of the step; null when the step names none. */
   readonly evaluation_id: string | null
+  /** Whether the step ran. */
+  readonly effect: Effect
 }
 
 /** The locked log, the rows that were read under the lock, and the entries appended so far. */

@@ -1,6 +1,6 @@
 // What a local engine reports of an incident, from any of the shapes that are accepted.
 import { isMap } from '@svc/proof'
-import type { IncidentReport, JsonMap, StepViolation } from '@svc/schemas'
+import type { Effect, IncidentReport, JsonMap, StepViolation } from '@svc/schemas'
 import { invalid } from '../errors.js'
 import { validated } from '../http/validate.js'
 
@@ -20,6 +20,7 @@ export interface ReportedViolation {
   /** Why it is reported: of a line, `violated` or `executed_although_blocked`. */
   readonly reported_reason: string | null
   readonly details: JsonMap
+  readonly effect: Effect
 }
 
 /** The report in a body: a line of `svc serve`, a step with the line in `meta`, or a flat object. Throws INVALID. */
@@ -43,6 +44,7 @@ export function reportIn(body: unknown): ReportedViolation {
     reason: inner.reason ?? (report.violation === undefined ? null : (report.reason ?? null)),
     reported_reason: report.reason ?? null,
     details: inner.violation_details ?? report.violation_details ?? {},
+    effect: report.reason === 'executed_although_blocked' ? 'executed' : (report.effect ?? 'unknown'),
   }
   assertNamed(found)
   return found

@@ -4,7 +4,7 @@ import type { AppendedEntry } from './batch.js'
 
 /** The violations of appended entries, each with its agent, task and entry. */
 export function foundViolations(appended: readonly AppendedEntry[]): FoundViolation[] {
-  return appended.flatMap(({ entry, rules, risk_score, violations, evaluation_id }) =>
+  return appended.flatMap(({ entry, rules, risk_score, violations, evaluation_id, effect }) =>
     violations.map((violation) => ({
       policy_id: violation.policy_id,
       agent_id: entry.agent_id,
@@ -15,6 +15,7 @@ export function foundViolations(appended: readonly AppendedEntry[]): FoundViolat
       scope: rules.policies.get(violation.policy_id)?.scope ?? 'step_execution',
       risk_score,
       violation,
+      effect,
     })),
   )
 }

@@ -17,8 +17,10 @@ const svc = (...args: string[]) => member.svc(...args)
 
 it('incidents are listed and moved', async () => {
   const listed = await svc('incidents', '--min-severity', 'critical')
-  const row = /^ID .*\n(inc_\S+) +open +critical +1 +\S+Z +t +Code runs only after a gate\n$/.exec(listed)
+  const row = /^ID .*\n(inc_\S+) +open +critical +1 +executed +\S+Z +t +Code runs only after a gate\n$/.exec(listed)
   const id = row?.[1] ?? listed
+  expect(await svc('incident', 'show', id)).toMatch(/^id +inc_\S+\nstate +open\n(.*\n)*effect +1 executed\n/)
+  expect(await svc('incidents', '--effect', 'blocked')).toBe('no incident matches\n')
   expect(await svc('incident', 'review', id)).toBe(`${id}: active\n`)
   expect(await svc('incident', 'note', id, '--note', 'asked the owner')).toBe(`${id}: active\n`)
   expect(await svc('incident', 'review', id)).toMatch(/^1 svc: cannot review an incident that is `active`: .*resolve/)
@@ -32,9 +34,10 @@ it('incidents are listed and moved', async () => {
 
 it.each([
   [['incident', 'ignore', 'inc_1'], /^2 svc: `ignore` needs a text: add `--note "…"`/],
-  [['incident', 'close', 'inc_1'], /^2 error: .*Allowed choices are review, resolve, ignore, reactivate, note/],
+  [['incident', 'close', 'inc_1'], /^2 error: .*Allowed choices are show, review, resolve, ignore, reactivate, note/],
   [['incident', 'resolve', 'inc_1'], /^1 svc: this incident does not exist/],
   [['incidents', '--state', 'closed'], /^1 svc: .*must be one or more of open, active, resolved, ignored/],
+  [['incidents', '--effect', 'ran'], /^2 error: .*Allowed choices are blocked, executed, unknown/],
   [['incidents', '--min-severity', 'High'], /^2 error: .*Allowed choices are low, medium, high, critical/],
 ])('%j is explained', async (args, expected) => {
   expect(await svc(...args)).toMatch(expected)

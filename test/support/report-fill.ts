@@ -155,6 +155,8 @@ async function addIncidents(
       mode: 'enforce' as const,
       violation_details: violation_details as never,
       occurrences: 1,
+      effect: 'executed' as const,
+      effects: { blocked: 0, executed: 1, unknown: 0 },
       first_seen: at,
       last_seen: at,
     }

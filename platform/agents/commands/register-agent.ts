@@ -106,6 +106,8 @@ export async function evaluateRegistration(
     step: null,
     evaluation_id: null,
     scope: 'agent_registration' as const,
+    // The agent is registered, whatever its registration violates.
+    effect: 'executed' as const,
   }
   const found = violations.map((violation) => ({
     ...where,

@@ -1,18 +1,13 @@
 // Incidents that local engines report are occurrences like those that the platform finds: each is counted once, whichever
 // of the two arrives first.
 
+import { mergedEffect } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
 import type { Triggering } from '../actions/triggers.js'
-import {
-  findOccurrences,
-  type NewOccurrence,
-  type OccurrencePlace,
-  type ReportOutcome,
-  updateOccurrences,
-} from '../store/occurrences.js'
-import { countViolations, type FoundViolation, sameEvaluation, sameStep } from './raise-incidents.js'
+import { findOccurrences, type NewOccurrence, type OccurrencePlace, type ReportOutcome } from '../store/occurrences.js'
+import { countViolations, type FoundViolation, learnOccurrences, sameEvaluation, sameStep } from './raise-incidents.js'
 
 export interface CountedReport {
   readonly incident_id: string
@@ -31,17 +26,20 @@ export async function countReports(
   reports: readonly FoundViolation[],
 ): Promise<CountedReport[]> {
   const known = await findOccurrences(scope, tx, reports)
-  const joined = new Set<NewOccurrence>()
+  const learned: Learning = new Map()
   const fresh: FoundViolation[] = []
-  const answers = reports.map((report): CountedReport | FoundViolation => {
-    const answer = joinKnown(known, joined, report)
+  const answers = reports.map((report): CountedReport | number => {
+    const answer = joinKnown(known, learned, report)
     if (answer !== null) return answer
     const earlier =
       sameEvaluation(fresh, report) ?? (report.evaluation_id === null ? sameStep(fresh, report) : undefined)
-    if (earlier === undefined) fresh.push(report)
-    return earlier ?? report
+    if (earlier === undefined) return fresh.push(report) - 1
+    const at = fresh.indexOf(earlier)
+    fresh[at] = { ...earlier, effect: mergedEffect(earlier.effect, report.effect) }
+    return at
   })
-  await updateOccurrences(scope, tx, [...joined])
+  const pairs = [...learned].map(([after, before]) => ({ before, now: after }))
+  await learnOccurrences(scope, tx, now, pairs)
   const counted = await countViolations(triggering, scope, tx, now, fresh, 'reported')
   await recordEvents(
     scope,
@@ -50,25 +48,43 @@ export async function countReports(
     fresh.map((report, index) => reportedEvent(report, counted[index]?.incident_id ?? '')),
   )
   return answers.map((answer) => {
-    if ('outcome' in answer) return answer
-    return counted[fresh.indexOf(answer)] ?? { incident_id: '', outcome: 'known' }
+    if (typeof answer !== 'number') return answer
+    return counted[answer] ?? { incident_id: '', outcome: 'known' }
   })
 }
 
+/** What occurrences have become, each with what they were. */
+type Learning = Map<NewOccurrence, NewOccurrence>
+
 /** The answer for an occurrence that is known, which then is also known as reported; null for a new one. */
-function joinKnown(known: NewOccurrence[], joined: Set<NewOccurrence>, report: FoundViolation): CountedReport | null {
+function joinKnown(known: NewOccurrence[], learned: Learning, report: FoundViolation): CountedReport | null {
   const found = sameEvaluation(known, report) ?? sameOccurrence(known, report)
   if (found === undefined) return null
   const { incident_id, reported_as, evaluation_id } = found
   const is_repeated = reported_as !== null && (report.evaluation_id === null || report.evaluation_id === evaluation_id)
-  if (is_repeated) return { incident_id, outcome: reported_as }
-  const named = evaluation_id ?? report.evaluation_id
-  const reported_reason = found.reported_reason ?? report.reported_reason ?? null
-  const next = { ...found, evaluation_id: named, reported_as: reported_as ?? ('known' as const), reported_reason }
+  const next = joinedWith(found, report)
+  if (is_repeated && next.effect === found.effect && next.step === found.step)
+    return { incident_id, outcome: reported_as }
   known[known.indexOf(found)] = next
-  joined.delete(found)
-  joined.add(next)
-  return { incident_id, outcome: 'known' }
+  const before = learned.get(found) ?? found
+  learned.delete(found)
+  learned.set(next, before)
+  return { incident_id, outcome: is_repeated ? reported_as : 'known' }
+}
+
+/** The occurrence with what the report adds; the reason of a report that a step ran takes precedence. */
+function joinedWith(found: NewOccurrence, report: FoundViolation): NewOccurrence {
+  const effect = mergedEffect(found.effect, report.effect)
+  const reasons = [found.reported_reason, report.reported_reason ?? null]
+  const [first, second] = effect === found.effect ? reasons : reasons.reverse()
+  return {
+    ...found,
+    step: found.step ?? report.step,
+    evaluation_id: found.evaluation_id ?? report.evaluation_id,
+    reported_as: found.reported_as ?? 'known',
+    reported_reason: first ?? second ?? null,
+    effect,
+  }
 }
 
 /** The occurrence at the step of the report: preferably one that no engine has reported yet. */

@@ -1,13 +1,15 @@
 // Violations become incidents (docs/design/platform.md §4), in the transaction of their evaluation.
-import { isoTime, type StepViolation } from '@svc/schemas'
+import { countEffects, type Effect, isoTime, mergedEffect, type StepViolation, worstEffect } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import type { Scope } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
 import { queueDeliveries, type Triggering } from '../actions/triggers.js'
 import {
+  type AddedCounts,
+  addCounts,
+  type ChangedCounts,
   confirmIncidents,
-  countOccurrences,
   type IncidentKey,
   insertIncidents,
   latestIncidents,
@@ -30,6 +32,7 @@ export interface FoundViolation extends OccurrencePlace {
   readonly violation: StepViolation
   /** Why an engine reported it; absent for what the platform found. */
   readonly reported_reason?: string | null
+  readonly effect: Effect
 }
 
 /** The incident that counts a violation, and whether the violation opened it. */
@@ -51,34 +54,86 @@ export async function raiseIncidents(
 ): Promise<void> {
   const violations = found.filter(({ violation }) => !violation.waived)
   if (violations.length === 0) return
-  const unreported = await joinReports(scope, tx, violations)
+  const unreported = await joinReports(scope, tx, now, violations)
   await countViolations(triggering, scope, tx, now, unreported, 'evaluated')
 }
 
 /** Joins violations with the reports of the same occurrences; returns those without a report. */
-async function joinReports(scope: Scope, tx: Transaction, violations: readonly FoundViolation[]) {
+async function joinReports(scope: Scope, tx: Transaction, now: number, violations: readonly FoundViolation[]) {
   const reports = new Set(await findOccurrences(scope, tx, violations, true))
   if (reports.size === 0) return violations
-  const joined: NewOccurrence[] = []
+  const joined: Learned[] = []
   const confirmed: OpenedBy[] = []
   const unreported = violations.filter((violation) => {
     const report = sameEvaluation(reports, violation) ?? sameStep(reports, violation)
     if (report === undefined) return true
     // Each report is of one violation, also when a task has two steps of one number.
     reports.delete(report)
-    joined.push({ ...report, log_id: violation.log_id, is_evaluated: true })
+    joined.push({ before: report, now: joinedWith(report, violation) })
     if (report.number === 1) confirmed.push(openedBy(report, violation))
     return false
   })
-  await updateOccurrences(scope, tx, joined)
+  await learnOccurrences(scope, tx, now, joined)
   await confirmIncidents(scope, tx, confirmed)
   return unreported
 }
 
+/** A decision whose step was not recorded in time has no number until the step comes. */
+function joinedWith(report: NewOccurrence, { log_id, step, effect }: FoundViolation): NewOccurrence {
+  const merged = mergedEffect(report.effect, effect)
+  return { ...report, log_id, step: report.step ?? step, is_evaluated: true, effect: merged }
+}
+
 /** An agent can report its own violation in advance, as harmless: what the platform finds takes precedence. */
-function openedBy({ incident_id: id }: NewOccurrence, { log_id, risk_score, violation }: FoundViolation): OpenedBy {
+function openedBy(
+  { incident_id: id }: NewOccurrence,
+  { log_id, step, risk_score, violation }: FoundViolation,
+): OpenedBy {
   const { mode, violation_details } = violation
-  return { id, log_id, mode, risk_score, violation_details }
+  return { id, log_id, step, mode, risk_score, violation_details }
+}
+
+/** What became known of an occurrence. */
+export interface Learned {
+  readonly before: NewOccurrence
+  readonly now: NewOccurrence
+}
+
+/** Writes what was learned of occurrences, and counts their effects on their incidents. */
+export async function learnOccurrences(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  learned: readonly Learned[],
+): Promise<void> {
+  await updateOccurrences(
+    scope,
+    tx,
+    learned.map((one) => one.now),
+  )
+  const added = new Map<string, AddedCounts>()
+  for (const { before, now: after } of learned) {
+    if (before.effect === after.effect) continue
+    const { incident_id: id } = after
+    const counts = added.get(id) ?? { id, occurrences: 0, blocked: 0, executed: 0 }
+    const change = (effect: 'blocked' | 'executed') =>
+      Number(after.effect === effect) - Number(before.effect === effect)
+    const [blocked, executed] = [counts.blocked + change('blocked'), counts.executed + change('executed')]
+    added.set(id, { ...counts, blocked, executed })
+  }
+  await recordEvents(scope, tx, now, effectEvents(await addCounts(scope, tx, now, [...added.values()])))
+}
+
+/** The log itself shows when a further occurrence makes an incident worse: its leaf has the effect of the first ones. */
+function effectEvents(changed: readonly ChangedCounts[]) {
+  return changed
+    .filter(({ effect, effect_before }) => effect !== effect_before)
+    .map(({ id, agent_id, effect, effect_before }) => ({
+      kind: 'incident.effect_changed',
+      subject_kind: 'incident',
+      subject_id: id,
+      data: { agent_id, from: effect_before, to: effect },
+    }))
 }
 
 /** The occurrence with the same evaluation. */
@@ -112,14 +167,16 @@ export async function countViolations(
   const known = new Map(
     latest.filter(({ state }) => state !== 'resolved').map((incident) => [keyOf(incident), incident.id]),
   )
-  const counts: { id: string; occurrences: number }[] = []
+  const counts: AddedCounts[] = []
   const opened: NewIncident[] = []
   for (const [key, group] of groups) {
     const id = known.get(key)
     if (id === undefined) opened.push(newIncident(group, now))
-    else counts.push({ id, occurrences: group.length })
+    else counts.push({ id, occurrences: group.length, ...effectsOf(group) })
   }
-  const totals = await countOccurrences(scope, tx, now, counts)
+  const changed = await addCounts(scope, tx, now, counts)
+  const totals = new Map(changed.map(({ id, occurrences }) => [id, occurrences]))
+  await recordEvents(scope, tx, now, effectEvents(changed))
   await openIncidents(triggering, scope, tx, now, opened)
   const ids = new Map([...known, ...opened.map((incident) => [keyOf(incident), incident.id] as const)])
   const is_new = new Set(opened.map(({ id }) => id))
@@ -169,12 +226,16 @@ function groupByKey(found: readonly FoundViolation[]): Map<string, Group> {
   return groups
 }
 
+function effectsOf(group: Group) {
+  return countEffects(group.map(({ effect }) => effect))
+}
+
 function keyOf({ policy_id, agent_id, task_id }: IncidentKey): string {
   return JSON.stringify([policy_id, agent_id, task_id])
 }
 
 function occurrenceOf(
-  { policy_id, agent_id, task_id, step, evaluation_id, log_id, reported_reason = null }: FoundViolation,
+  { policy_id, agent_id, task_id, step, evaluation_id, log_id, effect, reported_reason = null }: FoundViolation,
   incident_id: string,
   number: number,
   by: 'evaluated' | 'reported',
@@ -182,12 +243,13 @@ function occurrenceOf(
   const is_evaluated = by === 'evaluated'
   const reported_as = is_evaluated ? null : number === 1 ? 'new' : 'counted'
   const place = { policy_id, agent_id, task_id, step, evaluation_id, log_id }
-  return { ...place, incident_id, number, is_evaluated, reported_as, reported_reason }
+  return { ...place, incident_id, number, is_evaluated, reported_as, reported_reason, effect }
 }
 
 function newIncident(group: Group, now: number): NewIncident {
   const [{ policy_id, agent_id, task_id, log_id, step, scope, risk_score, violation }] = group
   const at = isoTime(now)
+  const effects = effectsOf(group)
   return {
     id: newId('inc', now),
     agent_id,
@@ -204,6 +266,8 @@ function newIncident(group: Group, now: number): NewIncident {
     mode: violation.mode,
     violation_details: violation.violation_details,
     occurrences: group.length,
+    effect: worstEffect(effects),
+    effects,
     first_seen: at,
     last_seen: at,
   }

@@ -48,6 +48,7 @@ export const incidentRoutes = [
       rule_type: parameters.text('one rule'),
       scope: parameters.choice('scope of the policy', valuesOf('incident', 'scope')),
       mode: parameters.choice('mode of the policy', valuesOf('incident', 'mode')),
+      effect: parameters.choices('effect', valuesOf('incident', 'effect')),
       from: parameters.time('first seen at or after'),
       to: parameters.time('first seen at or before'),
       q: parameters.text('part of the name of the policy'),

@@ -36,21 +36,36 @@ export async function latestIncidents(
   )
 }
 
-/** Counts further violations on existing incidents and returns their new numbers; `now` is ms since 1970. */
-export async function countOccurrences(
+/** What is added to the counts of an incident. */
+export interface AddedCounts {
+  readonly id: string
+  readonly occurrences: number
+  readonly blocked: number
+  readonly executed: number
+}
+
+/** The counts of an incident after a change, and its effect before it. */
+export interface ChangedCounts extends Pick<Incident, 'id' | 'occurrences' | 'effect' | 'agent_id'> {
+  readonly effect_before: Incident['effect']
+}
+
+/** Counts further violations on existing incidents, or other effects of known ones; `now` is ms since 1970. */
+export async function addCounts(
   scope: Scope,
   tx: Transaction,
   now: number,
-  counts: readonly { readonly id: string; readonly occurrences: number }[],
-): Promise<Map<string, number>> {
-  if (counts.length === 0) return new Map()
-  const rows = await tx.query<{ id: string; occurrences: number }>(
-    `update incidents i set occurrences = i.occurrences + u.occurrences, last_seen = $2
-     from unnest($3::text[], $4::int[]) as u(id, occurrences) where i.org_id = $1 and i.id = u.id
-     returning i.id, i.occurrences`,
-    [scope.org_id, isoTime(now), counts.map((row) => row.id), counts.map((row) => row.occurrences)],
+  counts: readonly AddedCounts[],
+): Promise<ChangedCounts[]> {
+  if (counts.length === 0) return []
+  return tx.query<ChangedCounts>(
+    `update incidents i set occurrences = i.occurrences + u.occurrences, blocked = i.blocked + u.blocked,
+       executed = i.executed + u.executed, last_seen = case when u.occurrences > 0 then $2 else i.last_seen end
+     from unnest($3::text[], $4::int[], $5::int[], $6::int[]) as u(id, occurrences, blocked, executed)
+     join incidents b on b.org_id = $1 and b.id = u.id
+     where i.org_id = $1 and i.id = u.id
+     returning i.id, i.occurrences, i.effect, i.agent_id, b.effect as effect_before`,
+    [scope.org_id, isoTime(now), ...columnsOf(counts, ['id', 'occurrences', 'blocked', 'executed'])],
   )
-  return new Map(rows.map(({ id, occurrences }) => [id, occurrences]))
 }
 
 export type NewIncident = Omit<Incident, 'log_index' | 'reviewed_by' | 'note' | 'history' | 'state'>
@@ -73,6 +88,8 @@ const types = {
   risk_score: 'float8',
   violation_details: 'json',
   occurrences: 'int',
+  blocked: 'int',
+  executed: 'int',
   first_seen: 'timestamptz',
   last_seen: 'timestamptz',
   state: 'text',
@@ -100,6 +117,8 @@ export async function insertIncidents(
       org_id: scope.org_id,
       log_index: first + index,
       state: 'open',
+      blocked: incident.effects.blocked,
+      executed: incident.effects.executed,
       violation_details: JSON.stringify(incident.violation_details),
     }),
   )
@@ -112,7 +131,8 @@ function leafOf(id: string, incident: unknown): NewLeaf {
 }
 
 export const incidentColumns = `id, log_index, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
-  scope, state, mode, risk_score, violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
+  scope, state, mode, risk_score, violation_details, occurrences, effect,
+  json_build_object('blocked', blocked, 'executed', executed, 'unknown', occurrences - blocked - executed) as effects, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
   history`
 
 /** A row of `incidentColumns` as callers see it. */
@@ -143,16 +163,17 @@ export async function findIncidents({ org_id }: Scope, tx: Transaction, ids: rea
 }
 
 /** What the platform found of the violation that opened an incident. */
-export type OpenedBy = Pick<Incident, 'id' | 'log_id' | 'mode' | 'risk_score' | 'violation_details'>
+export type OpenedBy = Pick<Incident, 'id' | 'log_id' | 'step' | 'mode' | 'risk_score' | 'violation_details'>
 
 /** Puts what the platform found in place of what the report said that opened each incident; the leaf keeps the report. */
 export async function confirmIncidents(scope: Scope, tx: Transaction, found: readonly OpenedBy[]): Promise<void> {
   if (found.length === 0) return
   const rows = found.map((one) => ({ ...one, violation_details: JSON.stringify(one.violation_details) }))
-  const columns = ['id', 'log_id', 'mode', 'risk_score', 'violation_details'] as const
+  const columns = ['id', 'log_id', 'step', 'mode', 'risk_score', 'violation_details'] as const
   await tx.query(
-    `update incidents i set log_id = u.log_id, mode = u.mode, risk_score = u.risk_score, violation_details = u.violation_details
-     from unnest($2::text[], $3::text[], $4::text[], $5::float8[], $6::json[]) as u(${columns.join(', ')})
+    `update incidents i set log_id = u.log_id, step = coalesce(i.step, u.step), mode = u.mode, risk_score = u.risk_score,
+       violation_details = u.violation_details
+     from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::float8[], $7::json[]) as u(${columns.join(', ')})
      where i.org_id = $1 and i.id = u.id`,
     [scope.org_id, ...columnsOf(rows, columns)],
   )

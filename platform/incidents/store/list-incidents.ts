@@ -101,5 +101,6 @@ function counted({ org_id }: Scope, filter: Filter, names: string[] | undefined)
     .add('rule_type = ?', filter.rule_type)
     .add('scope = ?', filter.scope)
     .add('mode = ?', filter.mode)
+    .add('effect = any(?::text[])', filter.effect?.split(','))
     .add('policy_name = any(?::text[])', names)
 }

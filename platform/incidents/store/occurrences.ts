@@ -1,5 +1,5 @@
 // Occurrences of incidents: each violation that an incident counts, whether the platform evaluated it or an engine reported it.
-import { type IncidentOccurrence, isoTime } from '@svc/schemas'
+import { type Effect, type IncidentOccurrence, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Listed, Page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
@@ -25,6 +25,7 @@ export interface NewOccurrence extends OccurrencePlace {
   readonly reported_as: ReportOutcome | null
   /** Why an engine reported it, such as executed_although_blocked. */
   readonly reported_reason: string | null
+  readonly effect: Effect
 }
 
 const types = {
@@ -41,6 +42,7 @@ const types = {
   evaluation_id: 'text',
   reported_as: 'text',
   reported_reason: 'text',
+  effect: 'text',
 } as const
 
 /** Inserts occurrences; `now` is ms since 1970. */
@@ -100,42 +102,29 @@ export async function findOccurrences(
          and o.policy_id = k.policy_id and o.agent_id = k.agent_id and o.task_id = k.task_id ${pending}
      )
      select incident_id, number, policy_id, agent_id, nullif(task_id, '') as task_id, nullif(step, 0) as step, log_id,
-       is_evaluated, evaluation_id, reported_as, reported_reason
+       is_evaluated, evaluation_id, reported_as, reported_reason, effect
      from found order by at, incident_id, number`,
     [scope.org_id, ...columnsOf(rows, ['policy_id', 'agent_id', 'task_id', 'step', 'evaluation_id'])],
   )
 }
 
-type OccurrenceChange = Pick<
-  NewOccurrence,
-  'incident_id' | 'number' | 'log_id' | 'is_evaluated' | 'evaluation_id' | 'reported_as' | 'reported_reason'
->
+const changed = ['step', 'log_id', 'is_evaluated', 'evaluation_id', 'reported_as', 'reported_reason', 'effect'] as const
 
 /** Writes what was learned of occurrences. */
 export async function updateOccurrences(
   scope: Scope,
   tx: Transaction,
-  changes: readonly OccurrenceChange[],
+  changes: readonly NewOccurrence[],
 ): Promise<void> {
   if (changes.length === 0) return
-  const columns = [
-    'incident_id',
-    'number',
-    'log_id',
-    'is_evaluated',
-    'evaluation_id',
-    'reported_as',
-    'reported_reason',
-  ] as const
+  const rows = changes.map((change) => ({ ...change, ...stored(change) }))
+  const columns = ['incident_id', 'number', ...changed] as const
+  const arrays = columns.map((name, index) => `$${index + 2}::${types[name]}[]`)
   await tx.query(
-    `with u as (
-       select * from unnest($2::text[], $3::bigint[], $4::text[], $5::boolean[], $6::text[], $7::text[], $8::text[])
-         as u(${columns.join(', ')})
-     )
-     update incident_occurrences o set log_id = u.log_id, is_evaluated = u.is_evaluated,
-       evaluation_id = u.evaluation_id, reported_as = u.reported_as, reported_reason = u.reported_reason
-     from u where o.org_id = $1 and o.incident_id = u.incident_id and o.number = u.number`,
-    [scope.org_id, ...columnsOf(changes, columns)],
+    `update incident_occurrences o set ${changed.map((name) => `${name} = u.${name}`).join(', ')}
+     from unnest(${arrays.join(', ')}) as u(${columns.join(', ')})
+     where o.org_id = $1 and o.incident_id = u.incident_id and o.number = u.number`,
+    [scope.org_id, ...columnsOf(rows, columns)],
   )
 }
 
@@ -151,7 +140,7 @@ export async function listOccurrences(
   where.add('number > ?', after ?? undefined)
   const rows = await tx.query<IncidentOccurrence>(
     `select number, log_id, nullif(step, 0) as step, ${utc('at')}, evaluation_id, is_evaluated,
-       reported_as is not null as is_reported, reported_reason
+       reported_as is not null as is_reported, reported_reason, effect
      from incident_occurrences where ${where.text} order by number limit ${limit}`,
     where.values,
   )

@@ -29,15 +29,25 @@ export async function reportIncidents(
 ): Promise<ReportOutcome[]> {
   return withTransaction(db, scope, async (tx) => {
     const { last_received_at } = await lockLog(scope, tx)
-    const known = await readNamed(scope, tx, key, reports)
-    const violations = reports.map((report) => (report instanceof PlatformError ? report : violationOf(known, report)))
-    const counted = violations.filter(isCounted)
-    const now = Math.max(clock(), last_received_at ?? 0)
-    const answers = (await countReports({ send }, scope, tx, now, counted)).values()
-    return violations.map((violation) => {
-      if (violation instanceof PlatformError) return violation
-      return isCounted(violation) ? accepted(answers.next().value) : { status: 200, outcome: 'waived' as const }
-    })
+    return takeIncidents({ send }, scope, tx, Math.max(clock(), last_received_at ?? 0), key, reports)
+  })
+}
+
+/** The same within a transaction that has locked the log; `now` is ms since 1970. */
+export async function takeIncidents(
+  triggering: Triggering,
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  key: KeyIdentity,
+  reports: readonly Report[],
+): Promise<ReportOutcome[]> {
+  const known = await readNamed(scope, tx, key, reports)
+  const violations = reports.map((report) => (report instanceof PlatformError ? report : violationOf(known, report)))
+  const answers = (await countReports(triggering, scope, tx, now, violations.filter(isCounted))).values()
+  return violations.map((violation) => {
+    if (violation instanceof PlatformError) return violation
+    return isCounted(violation) ? accepted(answers.next().value) : { status: 200, outcome: 'waived' as const }
   })
 }
 
@@ -93,15 +103,16 @@ function violationOf(named: Named, report: ReportedViolation): FoundViolation | 
   if (agent_id instanceof PlatformError) return agent_id
   const policy = policyOf(named, report, agent_id)
   if (policy instanceof PlatformError) return policy
-  const { task_id, step, evaluation_id } = report
+  const { task_id, step, evaluation_id, effect } = report
   const { id: policy_id, name, severity, manifest_id, scope } = policy
   // A report can make an incident of a policy that only observes now, and not a harmless one of a policy that is enforced.
   const mode = policy.mode === 'enforce' ? policy.mode : (report.mode ?? policy.mode)
-  const { waived } = report
+  // A stop is a decision of people: only a step that ran all the same is worth an incident.
+  const waived = report.waived || (effect === 'blocked' && policy.rule_type === 'stopped')
   const details = { policy_id, name, severity, mode, waived, manifest_id, violation_details: detailsOf(report, policy) }
   const risk_score = mode === 'enforce' ? risks[severity] : 0
   const place = { policy_id, agent_id, task_id, step, evaluation_id, log_id: null }
-  return { ...place, scope, risk_score, violation: details, reported_reason: shownReason(report) }
+  return { ...place, scope, risk_score, violation: details, reported_reason: shownReason(report), effect }
 }
 
 /** Characters of a reason of a report; pages have 200 occurrences. */

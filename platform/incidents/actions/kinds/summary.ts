@@ -1,6 +1,6 @@
 // The sentences of a message to people, from the body of a delivery.
 import { onOneLine } from '@svc/engine'
-import type { Incident } from '@svc/schemas'
+import { effectWords, type Incident } from '@svc/schemas'
 
 export interface Summary {
   readonly title: string
@@ -39,7 +39,7 @@ const titles: Readonly<Record<string, string>> = {
 }
 
 function incidentSummary(type: string, incident: Incident, public_url: string | null): Summary {
-  const { id, severity, state, policy_name, rule_type, agent_id, task_id, step, occurrences, note } = incident
+  const { id, severity, state, policy_name, rule_type, agent_id, task_id, step, occurrences, effects, note } = incident
   const what = type === 'incident.created' ? 'new incident' : `incident is ${state}`
   return {
     title: `${what} (${severity}): ${plain(policy_name)}`,
@@ -48,6 +48,8 @@ function incidentSummary(type: string, incident: Incident, public_url: string | 
       `agent: ${plain(agent_id)}`,
       ...(task_id === null ? [] : [`task: ${plain(task_id)}${step === null ? '' : `, step ${step}`}`]),
       ...(occurrences > 1 ? [`occurrences: ${occurrences}`] : []),
+      // Deliveries of earlier versions lack it.
+      ...(effects === undefined ? [] : [`effect: ${effectWords(effects).join(', ')}`]),
       ...(note === null ? [] : [`note: ${plain(note)}`]),
     ],
     link: public_url === null ? null : `${public_url}/api/v1/incidents/${encodeURIComponent(id)}`,
