@@ -32,10 +32,11 @@ export function decisionOn(step: Step, evaluation: LocalEvaluation, at: number):
     reason,
     action_digest,
     intended: intended as OpenDecision['intended'],
-    violations: violations.map(({ policy_id, name, violation_details }) => ({
+    violations: violations.map(({ policy_id, name, waived, violation_details }) => ({
       policy_id,
       name,
       code: violation_details?.code ?? null,
+      ...(waived && { waived }),
     })),
   }
 }

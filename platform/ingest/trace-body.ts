@@ -73,7 +73,7 @@ export async function traceItems(
       step instanceof PlatformError ? step : orProblem(() => stepRequest(step, sender, repeated)),
     ),
     incidents: incidents.map((one) => orProblem(() => incidentOf(one, sender.agent_key))),
-    unrecorded: unrecorded.map((one) => orProblem(() => unrecordedIn(one))),
+    unrecorded: unrecorded.map((one) => orProblem(() => unrecordedIn(one, sender.agent_key))),
     gaps: gaps.map((one) => orProblem(() => gapIn(one))),
   }
 }

@@ -3,6 +3,7 @@ import type { JsonMap, TraceGap, UnrecordedStep } from '@svc/schemas'
 import { invalid } from '../errors.js'
 import { validated } from '../http/validate.js'
 import { withZone } from '../ledger/stored-step.js'
+import type { ReportedViolation } from './incident-report.js'
 import type { ReportId } from './store/trace-reports.js'
 
 export interface TraceReport extends ReportId {
@@ -12,6 +13,8 @@ export interface TraceReport extends ReportId {
   readonly data: JsonMap
   /** Reports of one agent with the same cause are delivered once. */
   readonly cause: string
+  /** What a decision without a step found violated: each is reported as an incident. */
+  readonly violations: readonly ReportedViolation[]
 }
 
 /** Characters of a reason and of a name, and violations: lists return 200 events. */
@@ -19,8 +22,8 @@ const maxReason = 500
 const maxName = 200
 const maxViolations = 20
 
-/** Throws INVALID. */
-export function unrecordedIn(value: unknown): TraceReport {
+/** The report of the agent with this key. Throws INVALID. */
+export function unrecordedIn(value: unknown, agent_key: string): TraceReport {
   const { task_id, evaluation_id, outcome, reason, decided_at, intended, violations, others } = validated(
     'unrecorded-step',
     value,
@@ -41,7 +44,36 @@ export function unrecordedIn(value: unknown): TraceReport {
   }
   // An agent that repeats a step in one task would flood the receiver.
   const cause = JSON.stringify([task_id, outcome, ...Object.values(step)])
-  return { kind: 'unrecorded', id: evaluation_id, task_id, data, cause }
+  const found = data.violations.map((violation, index) => {
+    const { evaluation_id, outcome } = data
+    // The reason names the first of them.
+    const reason = index === 0 ? data.reason : null
+    return reportedViolation(violation, { evaluation_id, agent_key, task_id, outcome, reason })
+  })
+  return { kind: 'unrecorded', id: evaluation_id, task_id, data, cause, violations: found }
+}
+
+type Found = ReturnType<typeof violationsOf>[number]
+type Decided = Pick<ReportedViolation, 'evaluation_id' | 'agent_key' | 'task_id' | 'reason'> &
+  Pick<UnrecordedStep, 'outcome'>
+
+/** The violation as its engine would report the incident. */
+function reportedViolation({ policy_id, name, code, waived }: Found, decided: Decided): ReportedViolation {
+  const { outcome, ...ids } = decided
+  return {
+    ...ids,
+    policy_id: /^\d{1,15}$/.test(String(policy_id)) ? Number(policy_id) : null,
+    policy_name: name,
+    manifest_id: null,
+    agent_id: null,
+    step: null,
+    mode: null,
+    waived: waived === true,
+    reported_reason: 'unrecorded',
+    details: { ...(code !== null && { code }) },
+    // The engine stopped the step; one that it allowed may have run.
+    effect: outcome === 'block' || outcome === 'ask' ? 'blocked' : 'unknown',
+  }
 }
 
 /** Throws INVALID. */
@@ -59,14 +91,15 @@ export function gapIn(value: unknown): TraceReport {
     to: withZone(to),
     reason: cut(reason, maxReason),
   }
-  return { kind: 'gap', id: gap_id, task_id, data, cause: gap_id }
+  return { kind: 'gap', id: gap_id, task_id, data, cause: gap_id, violations: [] }
 }
 
 function violationsOf(violations: UnrecordedStep['violations'] = []) {
-  return violations.slice(0, maxViolations).map(({ policy_id, name, code }) => ({
+  return violations.slice(0, maxViolations).map(({ policy_id, name, code, waived }) => ({
     policy_id: typeof policy_id === 'string' ? cut(policy_id, maxName) : (policy_id ?? null),
     name: cut(name, maxName),
     code: cut(code, maxName),
+    ...(waived === true && { waived }),
   }))
 }
 

@@ -1,4 +1,5 @@
-// Notes what local engines report beside steps and incidents: an event each, once (docs/adr/0052-traces-from-engines.md).
+// Notes what local engines report beside steps and incidents: an event each, once (docs/adr/0052-traces-from-engines.md). What a
+// decision without a step found violated is an incident as well (docs/adr/0061-effects.md).
 import { findAgents } from '../../agents/store/agents.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
@@ -10,6 +11,7 @@ import { recordEvents } from '../../ledger/events.js'
 import { lockLog, readHeads } from '../../ledger/log.js'
 import { findReports, insertReports, type ReportId } from '../store/trace-reports.js'
 import type { TraceReport } from '../trace-report.js'
+import { takeIncidents } from './report-incidents.js'
 
 /** What became of a report: 201, or 200 for one that was made before. */
 export type NotedReport = { readonly status: 200 | 201; readonly replayed: boolean } | PlatformError
@@ -27,7 +29,7 @@ export async function noteTraceReports(
 ): Promise<NotedReport[]> {
   if (!reports.some(isValid)) return reports.filter((report) => report instanceof PlatformError)
   return withTransaction(db, scope, async (tx) => {
-    const { size } = await lockLog(scope, tx)
+    const { size, last_received_at } = await lockLog(scope, tx)
     const allowed = await withinKey(scope, tx, key, agent_id, reports)
     const known = new Set((await findReports(scope, tx, agent_id, allowed.filter(isValid))).map(nameOf))
     const fresh: TraceReport[] = []
@@ -38,7 +40,7 @@ export async function noteTraceReports(
       fresh.push(report)
       return { status: 201, replayed: false }
     })
-    const now = clock()
+    const now = Math.max(clock(), last_received_at ?? 0)
     await recordEvents(
       scope,
       tx,
@@ -48,6 +50,9 @@ export async function noteTraceReports(
     // The events are the next leaves of the locked log.
     const rows = fresh.map(({ kind, id }, index) => ({ kind, id, log_index: size + index }))
     await insertReports(scope, tx, agent_id, rows)
+    // A violation of a policy that the workspace does not have is in the event alone.
+    const violations = fresh.flatMap((report) => report.violations)
+    await takeIncidents({ send }, scope, tx, now, key, violations)
     const occurrences = fresh.map((report) => occurrenceOf(report, agent_id))
     await queueDeliveries({ send }, scope, tx, now, occurrences)
     return outcomes

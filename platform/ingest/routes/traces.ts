@@ -11,6 +11,7 @@ import { type NotedReport, noteTraceReports } from '../commands/note-trace-repor
 import { type Report, reportIncidents } from '../commands/report-incidents.js'
 import type { Pace } from '../pace.js'
 import { traceItems, traceLists } from '../trace-body.js'
+import type { TraceReport } from '../trace-report.js'
 
 /** Incidents of one transaction, which holds the lock of the log: as many as a request of POST /api/v1/incidents has. */
 const maxIncidents = 100
@@ -45,11 +46,7 @@ async function takeTrace(call: Call, parts: TraceParts): Promise<TraceAnswer> {
   const items = await traceItems(parts.pace, lists, { agent_key, agent_id, idempotency_key, now: parts.clock() })
   const results = await submitAll(call, parts, items.steps)
   const incidents = await reportAll(call, parts, items.incidents)
-  const { scope, principal, request_id } = call
-  const reports = [...items.unrecorded, ...items.gaps]
-  const noted = (await noteTraceReports(parts, scope, keyOf(principal), agent_id, reports)).map((one) =>
-    notedResult(one, request_id),
-  )
+  const noted = await noteAll(call, parts, agent_id, [...items.unrecorded, ...items.gaps])
   const count = items.unrecorded.length
   return { results, incidents, unrecorded: noted.slice(0, count), gaps: noted.slice(count) }
 }
@@ -74,6 +71,36 @@ async function reportAll(call: Call, parts: Resources & Triggering, reports: rea
     results.push(...outcomes.map((outcome) => reportResult(outcome, call.request_id)))
   }
   return results
+}
+
+async function noteAll(
+  { scope, principal, request_id }: Call,
+  parts: Resources & Triggering,
+  agent_id: string,
+  reports: readonly (TraceReport | PlatformError)[],
+) {
+  const results: ReturnType<typeof notedResult>[] = []
+  for (const some of partsOf(reports)) {
+    const noted = await noteTraceReports(parts, scope, keyOf(principal), agent_id, some)
+    results.push(...noted.map((one) => notedResult(one, request_id)))
+  }
+  return results
+}
+
+/** Parts with as many violations as a transaction has incidents. */
+function partsOf(reports: readonly (TraceReport | PlatformError)[]) {
+  const parts: (TraceReport | PlatformError)[][] = [[]]
+  let count = 0
+  for (const report of reports) {
+    const own = report instanceof PlatformError ? 0 : report.violations.length
+    if (count > 0 && count + own > maxIncidents) {
+      parts.push([])
+      count = 0
+    }
+    count += own
+    parts.at(-1)?.push(report)
+  }
+  return parts
 }
 
 function notedResult(outcome: NotedReport, request_id: string) {
