@@ -33,11 +33,11 @@ export function worstEffect({ executed, unknown }: EffectCounts): Effect {
 }
 
 /** The parts of a sentence, worst first: `1 executed`, `3 stopped before they ran`. */
-export function effectWords({ blocked, executed, unknown }: EffectCounts): string[] {
+export function effectWords({ blocked, executed, unknown }: EffectCounts, shown: (count: number) => string = String) {
   const it = (count: number) => (count === 1 ? 'it' : 'they')
   return [
-    ...(executed === 0 ? [] : [`${executed} executed`]),
-    ...(unknown === 0 ? [] : [`${unknown} with no record of whether ${it(unknown)} ran`]),
-    ...(blocked === 0 ? [] : [`${blocked} stopped before ${it(blocked)} ran`]),
+    ...(executed === 0 ? [] : [`${shown(executed)} executed`]),
+    ...(unknown === 0 ? [] : [`${shown(unknown)} with no record of whether ${it(unknown)} ran`]),
+    ...(blocked === 0 ? [] : [`${shown(blocked)} stopped before ${it(blocked)} ran`]),
   ]
 }

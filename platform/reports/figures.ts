@@ -1,4 +1,5 @@
 // Numbers, times and durations in words: the same on every machine, whatever its language and time zone.
+import type { Effect } from '@svc/schemas'
 
 /** With commas between thousands. */
 export function count(value: number): string {
@@ -73,4 +74,11 @@ export function listed(items: readonly string[]): string {
 }
 
 /** A sentence begins with a capital letter. */
+/** What came of a step. */
+export const effectWord: Readonly<Record<Effect, string>> = {
+  executed: 'executed',
+  blocked: 'stopped before it ran',
+  unknown: 'no record of whether it ran',
+}
+
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

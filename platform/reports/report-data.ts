@@ -1,7 +1,7 @@
 // The content of a report as of one cut-off (docs/design/reports.md §1). Every format is made from it and from nothing else, so
 // that two formats cannot disagree. Times are RFC 3339 in UTC with milliseconds; durations are whole seconds.
 import type { RejudgeReason } from '@svc/engine'
-import type { Report } from '@svc/schemas'
+import type { Effect, EffectCounts, Report } from '@svc/schemas'
 import type { Governance } from '../agents/governance.js'
 
 /** The most severe first. */
@@ -69,6 +69,11 @@ export interface Summary {
   readonly incidents_opened: number
   /** Of those opened in the period: their state at the cut-off. */
   readonly incidents_unanswered: number
+  /** Decisions whose steps were not recorded in time, as local engines declare them. */
+  readonly unrecorded_decisions: number
+  /** Of these, the ones to block or to ask, and the ones to allow; an engine that has too many gives some of them no event. */
+  readonly unrecorded_blocked: number
+  readonly unrecorded_allowed: number
   readonly approvals_asked: number
   readonly approvals_given: number
 }
@@ -163,12 +168,16 @@ export interface PolicyResult {
   readonly steps: number
   readonly violations: number
   readonly waived: number
+  /** Decisions that found it violated, and whose steps were not recorded: declared by local engines. */
+  readonly unrecorded: number
   readonly incidents: number
 }
 
 export interface Incidents {
   /** Of those opened in the period: their numbers by severity and state at the cut-off; pairs without incidents are left out. */
   readonly counts: readonly { readonly severity: Severity; readonly state: IncidentState; readonly count: number }[]
+  /** Of those opened in the period: their numbers by their worst effect at the cut-off; one of an earlier version has none. */
+  readonly effects: EffectCounts
   /** From the opening to the first review; from the opening to the first resolution. */
   readonly time_to_review: Durations
   readonly time_to_resolve: Durations
@@ -195,6 +204,8 @@ export interface IncidentResult {
   readonly task_id: string | null
   readonly step: number | null
   readonly opened_at: string
+  /** The worst of its occurrences at the cut-off; null for one of an earlier version. */
+  readonly effect: Effect | null
   /** What the policy reported. */
   readonly reason: string
   /** Who moved it, when, and with which note. */

@@ -1,5 +1,6 @@
 // What a report states, in sentences for a reader without cryptography: page 1 of the PDF, and the summary of the other formats.
 // Sentences hold numbers and no untrusted text.
+import { effectWords } from '@svc/schemas'
 import { count, counted, duration, listed, sentence, share } from './figures.js'
 import { hasNoEngine } from './no-engine.js'
 import { type ReportData, severities } from './report-data.js'
@@ -44,6 +45,7 @@ export function verdictOf(data: ReportData): Verdict {
 
 function openPoints(data: ReportData): string[] {
   const { summary } = data
+  const unrecorded = summary.unrecorded_allowed
   const unknown = agentsUnknown(data).length
   const unwatched = data.agents.rows.filter(hasNoEngine).length
   const unanswered = summary.incidents_unanswered
@@ -54,6 +56,7 @@ function openPoints(data: ReportData): string[] {
     ...(ungoverned === 0 ? [] : [`${counted(ungoverned, 'agent')} with ungoverned time`]),
     ...(unknown === 0 ? [] : [`${counted(unknown, 'agent')} with unknown time`]),
     ...(unwatched === 0 ? [] : [`${counted(unwatched, 'agent')} without a local engine`]),
+    ...(unrecorded === 0 ? [] : [`${counted(unrecorded, 'allowed step')} without a record`]),
     ...(missing <= 0 ? [] : [`${counted(missing, 'step')} without the approval that a policy asked for`]),
   ]
 }
@@ -122,7 +125,7 @@ function noEngine({ agents }: ReportData): string {
 
 function wrong({ summary, incidents }: ReportData): string {
   const { steps, steps_in_violation, violations, enforced, observed, waived, incidents_opened } = summary
-  if (steps === 0 && violations === 0 && incidents_opened === 0)
+  if (steps === 0 && violations === 0 && incidents_opened === 0 && summary.unrecorded_decisions === 0)
     return 'No step was recorded, so none could violate a policy.'
   const inViolation =
     steps_in_violation === 0
@@ -141,7 +144,18 @@ function wrong({ summary, incidents }: ReportData): string {
     incidents_opened === 0
       ? 'No incident was opened.'
       : `${sentence(counted(incidents_opened, 'incident'))} ${are(incidents_opened, 'was', 'were')} opened${bySeverity.length === 0 ? '' : `: ${listed(bySeverity)}`}.`
-  return joined(inViolation, split, opened)
+  return joined(inViolation, split, opened, effects(incidents), unrecorded(summary))
+}
+
+function effects({ effects: counts }: ReportData['incidents']): string {
+  const words = effectWords(counts, count)
+  return words.length === 0 ? '' : `What came of them: ${listed(words)}.`
+}
+
+function unrecorded({ unrecorded_decisions: number, unrecorded_blocked: blocked }: ReportData['summary']): string {
+  if (number === 0) return ''
+  const which = blocked === number ? 'all of them to stop it' : `${some(blocked)} of them to stop it`
+  return `Local engines declare ${counted(number, 'decision')} about a step that was never recorded, ${which}; the log has no record of the ${are(number, 'step', 'steps')}.`
 }
 
 function answered({ summary, incidents }: ReportData): string {

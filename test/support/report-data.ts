@@ -48,6 +48,7 @@ export function incidentResult(index: number, changes: Partial<IncidentResult> =
     task_id: `case-${index}`,
     step: 7,
     opened_at: day(2 + (index % 20)),
+    effect: (['blocked', 'executed', 'unknown'] as const)[index % 3] ?? null,
     reason: 'the refund of 740 exceeds 500 and no gate approved it',
     history:
       index % 4 < 2
@@ -91,6 +92,9 @@ export function reportData(changes: Partial<ReportData> = {}): ReportData {
       waived: 1,
       incidents_opened: 6,
       incidents_unanswered: 2,
+      unrecorded_decisions: 2,
+      unrecorded_blocked: 2,
+      unrecorded_allowed: 0,
       approvals_asked: 2,
       approvals_given: 1,
     },
@@ -179,6 +183,7 @@ export function reportData(changes: Partial<ReportData> = {}): ReportData {
         steps: 12_360,
         violations: 14,
         waived: 1,
+        unrecorded: 2,
         incidents: 6,
       },
       {
@@ -193,6 +198,7 @@ export function reportData(changes: Partial<ReportData> = {}): ReportData {
         steps: 12_360,
         violations: 3,
         waived: 0,
+        unrecorded: 0,
         incidents: 0,
       },
     ]),
@@ -203,6 +209,7 @@ export function reportData(changes: Partial<ReportData> = {}): ReportData {
         { severity: 'medium', state: 'resolved', count: 2 },
         { severity: 'low', state: 'ignored', count: 1 },
       ],
+      effects: { blocked: 3, executed: 2, unknown: 1 },
       time_to_review: { count: 4, median_seconds: 5_400, p90_seconds: 86_400 },
       time_to_resolve: { count: 2, median_seconds: 172_800, p90_seconds: 259_200 },
       list: list([0, 1, 2, 3, 4, 6].map((index) => incidentResult(index))),

@@ -29,7 +29,13 @@ export function emptyReport(): ReportData {
     },
     agents: none,
     policies: none,
-    incidents: { counts: [], time_to_review: durations, time_to_resolve: durations, list: none },
+    incidents: {
+      counts: [],
+      effects: { blocked: 0, executed: 0, unknown: 0 },
+      time_to_review: durations,
+      time_to_resolve: durations,
+      list: none,
+    },
     oversight: { approvals: none, changes: none, members: [], events: {} },
     retention: { days: 365, holds: none, erasures: none, prunes: none },
   })

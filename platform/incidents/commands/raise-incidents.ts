@@ -280,11 +280,11 @@ function openedOccurrence({ id, severity, agent_id, policy_id }: NewIncident) {
 }
 
 function openedEvent(incident: NewIncident) {
-  const { id, policy_id, agent_id, task_id, severity } = incident
+  const { id, policy_id, agent_id, task_id, severity, effect } = incident
   return {
     kind: 'incident.opened',
     subject_kind: 'incident',
     subject_id: id,
-    data: { policy_id, agent_id, task_id, severity },
+    data: { policy_id, agent_id, task_id, severity, effect },
   }
 }

@@ -49,9 +49,9 @@ export function readRemovals({ org_id }: Scope, tx: Transaction, after: number, 
   )
 }
 
-const moves = `('incident.active', 'incident.resolved', 'incident.ignored')`
+const moves = `('incident.active', 'incident.resolved', 'incident.ignored', 'incident.opened', 'incident.effect_changed')`
 
-/** The leaves that move these incidents, from a log index on and before another. */
+/** The leaves of events that open these incidents, move them or change their effect, from a log index on and before another. */
 export async function readMoves(
   { org_id }: Scope,
   tx: Transaction,

@@ -1,7 +1,7 @@
 // What was observed: one observation for each section of the content, and one for each row that an auditor looks at by itself.
 import type { GovernanceInterval } from '../../agents/governance.js'
 import { named } from '../controls/sentences.js'
-import { counted, duration, sentence } from '../figures.js'
+import { counted, duration, effectWord, sentence } from '../figures.js'
 import type { AgentResult, ApprovalResult, IncidentResult, PolicyResult, ReportData } from '../report-data.js'
 import { propertiesOf } from './properties.js'
 import { schemaTime } from './schema-time.js'
@@ -141,10 +141,15 @@ function interval({ name, agent_id }: AgentResult, { from, to, state, reason }: 
   }
 }
 
-function policy({ name, rule_type, mode, steps, agents, violations }: PolicyResult): Described {
+function policy({ name, rule_type, mode, steps, agents, violations, unrecorded }: PolicyResult): Described {
   const effect = mode === 'enforce' ? 'enforced' : 'observed only'
   const evaluated = `${sentence(counted(steps, 'step'))} of ${counted(agents, 'agent')} evaluated: ${counted(violations, 'violation')}.`
-  return { title: `Policy ${named(name)}`, description: [`Rule ${named(rule_type)}, ${effect}. ${evaluated}`] }
+  const declared =
+    unrecorded === 0
+      ? ''
+      : ` Declared by local engines: ${counted(unrecorded, 'violation')} by steps that were never recorded.`
+  const text = `Rule ${named(rule_type)}, ${effect}. ${evaluated}${declared}`
+  return { title: `Policy ${named(name)}`, description: [text] }
 }
 
 function incident({
@@ -154,10 +159,11 @@ function incident({
   agent_id,
   agent_name,
   opened_at,
+  effect,
   reason,
   history,
 }: IncidentResult): Described {
-  const opened = `Opened at ${opened_at} for agent ${named(agent_name)}, severity ${severity}.`
+  const opened = `Opened at ${opened_at} for agent ${named(agent_name)}, severity ${severity}.${effect === null ? '' : ` Step: ${effectWord[effect]}.`}`
   const last = history.at(-1)
   const by = last === undefined ? '' : ` The last one at ${last.at} by ${named(last.by)}.`
   const answered = `State at the cut-off: ${state}; ${counted(history.length, 'change')} of its state.${by}`

@@ -1,5 +1,6 @@
 // Incidents: how many of which severity are in which state, how fast people answered, and each with its answers.
-import { count, counted, duration, moment } from '../figures.js'
+import { effectWords } from '@svc/schemas'
+import { count, counted, duration, effectWord, listed, moment } from '../figures.js'
 import { type Durations, type IncidentResult, incidentStates, severities } from '../report-data.js'
 import type { Context } from './context.js'
 import type { Block } from './engine.js'
@@ -11,6 +12,7 @@ export function incidents(context: Context): readonly Block[] {
     pen.h1('Incidents'),
     pen.h2('By severity and state at the cut-off'),
     matrix(context),
+    ...byEffect(context),
     pen.h2('Time to answer'),
     times(context),
     pen.h2('Opened or answered in this period'),
@@ -54,6 +56,12 @@ function matrix({ pen, data }: Context): Block {
   })
 }
 
+/** What came of the steps, in a sentence; nothing where no incident has an effect. */
+function byEffect({ pen, data }: Context): readonly Block[] {
+  const words = effectWords(data.incidents.effects, count)
+  return words.length === 0 ? [] : [pen.prose(`What came of them: ${listed(words)}.`)]
+}
+
 function times({ pen, data }: Context): Block {
   const { time_to_review, time_to_resolve } = data.incidents
   const row = (name: string, { count: number, median_seconds, p90_seconds }: Durations) => [
@@ -84,8 +92,10 @@ type Group = readonly [IncidentResult, ...IncidentResult[]]
 function groupsOf(rows: readonly IncidentResult[]): Group[] {
   const groups = new Map<string, [IncidentResult, ...IncidentResult[]]>()
   for (const row of rows) {
-    const { id, severity, state, mode, agent_id, policy_name, reason, history } = row
-    const key = JSON.stringify(history.length > 0 ? [id] : [severity, state, mode, agent_id, policy_name, reason])
+    const { id, severity, state, mode, effect, agent_id, policy_name, reason, history } = row
+    const key = JSON.stringify(
+      history.length > 0 ? [id] : [severity, state, mode, effect, agent_id, policy_name, reason],
+    )
     const group = groups.get(key)
     if (group === undefined) groups.set(key, [row])
     else group.push(row)
@@ -103,11 +113,19 @@ function described(pen: Context['pen'], group: Group): Block {
         style: 'cell',
         bold: state === 'open',
       }),
+      ...effectOf(pen, group),
       ...(group.length === 1 ? [] : [pen.text(counted(group.length, 'incident'), { style: 'cell' })]),
       pen.text(agent_name, { style: 'cell', max: 90 }),
       pen.text(`${times} UTC`, small),
     ],
   }
+}
+
+/** The incidents of a group have one effect. */
+function effectOf(pen: Context['pen'], [{ effect, task_id }]: Group): readonly Block[] {
+  // A registration has no step.
+  if (effect === null || task_id === null) return []
+  return [pen.text(`Step: ${effectWord[effect]}`, { style: 'cell', bold: effect === 'executed' })]
 }
 
 /** A row must fit on a page. */

@@ -7,16 +7,17 @@ export function policies({ pen, data }: Context): readonly Block[] {
   return [
     pen.h1('Results per policy'),
     pen.prose(
-      'One row for each policy of each version of its manifest. “Steps” are the steps that were evaluated while the policy was in effect on their agent; a policy that evaluates registrations of agents has none. A policy in observe mode reports violations and blocks nothing. The appendix lists the manifests with the full SHA of each file.',
+      'One row for each policy of each version of its manifest. “Steps” are the steps that were evaluated while the policy was in effect on their agent; a policy that evaluates registrations of agents has none. A policy in observe mode reports violations and blocks nothing. “Declared” are decisions of local engines that found the policy violated, and whose steps were never recorded: the log shows the declaration and no step. The appendix lists the manifests with the full SHA of each file.',
     ),
     pen.table({
       columns: [
-        { title: 'Policy and manifest', width: 6.1 },
+        { title: 'Policy and manifest', width: 5 },
         { title: 'Severity, mode', width: 1.35 },
         { title: 'Agents', width: 0.9, align: 'right' },
         { title: 'Steps', width: 1.1, align: 'right' },
         { title: 'Violations', width: 1.25, align: 'right' },
         { title: 'Waived', width: 1.05, align: 'right' },
+        { title: 'Declared', width: 1.1, align: 'right' },
         { title: 'Incidents', width: 1.2, align: 'right' },
       ],
       rows: data.policies.rows.map((policy) => [
@@ -26,6 +27,7 @@ export function policies({ pen, data }: Context): readonly Block[] {
         ...(policy.scope === 'agent_registration'
           ? [null, null, null]
           : [policy.steps, policy.violations, policy.waived]),
+        policy.unrecorded,
         policy.incidents,
       ]),
       more: { count: data.policies.more, what: 'policies' },

@@ -41,6 +41,11 @@ export function summary({ pen, data }: Context): readonly Block[] {
           totals.incidents_opened,
           `${count(totals.incidents_unanswered)} without an answer at the cut-off`,
         ],
+        [
+          'Decisions of local engines without a recorded step',
+          totals.unrecorded_decisions,
+          totals.unrecorded_decisions === 0 ? '' : `${count(totals.unrecorded_blocked)} to stop the step`,
+        ],
         ['Approvals asked', totals.approvals_asked, `${count(totals.approvals_given)} given`],
         ['Agents with ungoverned time', totals.ungoverned_agents, ''],
       ],

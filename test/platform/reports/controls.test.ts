@@ -118,7 +118,13 @@ describe('the evidence', () => {
       summary,
       agents: list,
       policies: list,
-      incidents: { counts: [], time_to_review: none, time_to_resolve: none, list },
+      incidents: {
+        counts: [],
+        effects: { blocked: 0, executed: 0, unknown: 0 },
+        time_to_review: none,
+        time_to_resolve: none,
+        list,
+      },
       oversight: { ...data.oversight, changes: list },
     })
     expect(empty.filter(({ status }) => status === 'evidence')).toEqual([])

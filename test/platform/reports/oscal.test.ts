@@ -44,7 +44,13 @@ function emptyReport(): ReportData {
     activity: { ...activity, buckets: [], step_types: {} },
     agents: nothing,
     policies: nothing,
-    incidents: { counts: [], time_to_review: none, time_to_resolve: none, list: nothing },
+    incidents: {
+      counts: [],
+      effects: { blocked: 0, executed: 0, unknown: 0 },
+      time_to_review: none,
+      time_to_resolve: none,
+      list: nothing,
+    },
     oversight: { ...oversight, approvals: nothing, changes: nothing, members: [], events: {} },
     retention: { ...retention, holds: nothing, erasures: nothing, prunes: nothing },
   }

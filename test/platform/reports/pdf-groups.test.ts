@@ -15,13 +15,23 @@ function incidentsOf(...rows: readonly IncidentResult[]): ReportData {
 
 describe.skipIf(!hasPoppler)('rows of a PDF report', () => {
   it('join unanswered incidents of one agent, policy and reason, and count each', async () => {
-    const same = { severity: 'high', state: 'open', history: [] } as const
+    const same = { severity: 'high', state: 'open', effect: 'blocked', history: [] } as const
     const rows = Array.from({ length: 20 }, (_, index) => incidentResult(index, same))
     const text = await wordsOf(incidentsOf(...rows, incidentResult(20, { ...same, agent_id: 'agt_2' })))
     expect(text).toContain('20 incidents')
     expect(text).toContain('12 others in the attachment')
     expect(timesOf(text, 'No answer')).toBe(2)
     expect(text).toContain('Listed: 21 of 24 incidents.')
+  })
+
+  it('keep what ran apart from what was stopped', async () => {
+    const same = { severity: 'high', state: 'open', history: [] } as const
+    const effects = ['blocked', 'executed', 'blocked', 'blocked', null] as const
+    const rows = effects.map((effect, index) => incidentResult(index, { ...same, effect }))
+    const text = await wordsOf(incidentsOf(...rows))
+    expect(text).toContain('high, open Step: stopped before it ran 3 incidents')
+    expect(text).toContain('high, open Step: executed Refund desk')
+    expect(timesOf(text, 'No answer')).toBe(3)
   })
 
   it('keep incidents with an answer apart', async () => {

@@ -80,8 +80,8 @@ export function createChanges(chosen: ReadonlySet<string> | null) {
     counts,
     listing: list.listing,
     add: ({ at, kind, actor, subject_kind, subject_id, data }: EventLeaf) => {
-      // Incidents are counted with their moves.
-      if (subject_kind === 'incident') return
+      // Incidents are counted with their moves; other events about them name their agent.
+      if (subject_kind === 'incident' && kind !== 'incident.effect_changed' && kind !== 'incident.reported') return
       const agent_id = subject_kind === 'agent' ? subject_id : data.agent_id
       if (chosen !== null && typeof agent_id === 'string' && !chosen.has(agent_id)) return
       addTo(counts, kind)

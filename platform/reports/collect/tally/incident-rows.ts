@@ -1,5 +1,6 @@
 // The listed incidents, with their histories.
 import { isMap } from '@svc/proof'
+import type { Effect } from '@svc/schemas'
 import type { IncidentResult, IncidentState, Severity } from '../../report-data.js'
 import { maxMoves } from '../bounds.js'
 import type { IncidentRow } from '../messages.js'
@@ -15,6 +16,12 @@ const states: Readonly<Record<string, IncidentState>> = {
 /** The state that an event moved an incident to; null for another event. */
 export function movedTo({ kind }: EventLeaf): IncidentState | null {
   return states[kind] ?? null
+}
+
+/** The effect that an event states: that of the opening, or a later one; null for another event, and one of an earlier version. */
+export function effectIn({ kind, data }: EventLeaf): Effect | null {
+  const effect = kind === 'incident.opened' ? data.effect : kind === 'incident.effect_changed' ? data.to : null
+  return effect === 'blocked' || effect === 'executed' || effect === 'unknown' ? effect : null
 }
 
 /** The incident that a leaf opens; null for another leaf and for a move. */
@@ -38,6 +45,7 @@ export function openedIn({ type, values }: OpenedLeaf): OpenedIncident | null {
 
 export interface Listed {
   opened: { readonly incident: OpenedIncident; readonly at: string } | null
+  effect: Effect | null
   readonly history: IncidentResult['history'][number][]
 }
 
@@ -45,7 +53,7 @@ export interface Listed {
 export function listedIncidents(leaves: readonly OpenedLeaf[], rows: readonly IncidentRow[]): Map<string, Listed> {
   const all = new Map<string, Listed>()
   const of = (id: string) => {
-    const listed = all.get(id) ?? { opened: null, history: [] }
+    const listed = all.get(id) ?? { opened: null, effect: null, history: [] }
     all.set(id, listed)
     return listed
   }
@@ -54,6 +62,8 @@ export function listedIncidents(leaves: readonly OpenedLeaf[], rows: readonly In
     if (incident !== null) of(leaf.subject_id).opened = { incident, at: leaf.received_at }
     const event = eventOf(leaf)
     const to = event === null ? null : movedTo(event)
+    const effect = event === null ? null : effectIn(event)
+    if (event !== null && effect !== null) of(event.subject_id).effect = effect
     if (event === null || to === null) continue
     const { at, actor: by, data } = event
     const from = (textOf(data.from) ?? 'open') as IncidentState
@@ -66,7 +76,7 @@ export function listedIncidents(leaves: readonly OpenedLeaf[], rows: readonly In
 /** The row of a listed incident; null when nothing is known of its opening. */
 export function incidentResult(
   id: string,
-  { opened, history }: Listed,
+  { opened, effect, history }: Listed,
   tally: IncidentTally,
   nameOf: (agent_id: string) => string,
 ): IncidentResult[] {
@@ -85,6 +95,7 @@ export function incidentResult(
       task_id,
       step,
       opened_at: tally.opened === null ? opened.at : new Date(tally.opened).toISOString(),
+      effect,
       reason,
       history: history.slice(-maxMoves),
     },

@@ -1,4 +1,5 @@
 // The incidents of the report: those opened in the period or answered in it, with their state at the cut-off.
+import { countEffects, type Effect } from '@svc/schemas'
 import { type IncidentState, incidentStates, type Severity, type Summary, severities } from '../../report-data.js'
 import type { IncidentRow } from '../messages.js'
 import { addTo, byText } from './listing.js'
@@ -7,6 +8,8 @@ export interface IncidentTally {
   agent_id: string | null
   severity: Severity | null
   state: IncidentState
+  /** Null for an incident of an earlier version. */
+  effect: Effect | null
   /** ms since 1970; null until it is known, for an incident from before the period. */
   opened: number | null
   readonly in_period: boolean
@@ -62,6 +65,11 @@ export function createIncidents(
       incident.review ??= seconds
       if (to === 'resolved') incident.resolution ??= seconds
     },
+    /** The effect at the opening, or a later one before the cut-off. */
+    effect: (id: string, effect: Effect | null) => {
+      const known = all.get(id)
+      if (known !== undefined && effect !== null) known.effect = effect
+    },
     wanted: () => [...[...all].filter(([, { in_period }]) => !in_period).map(([id]) => id), ...unknown],
     /** The opening of an incident that `wanted` names. */
     learn: (id: string, incident: OpenedIncident, at: number) => {
@@ -95,6 +103,7 @@ const fresh: Omit<IncidentTally, 'in_period'> = {
   agent_id: null,
   severity: null,
   state: 'open',
+  effect: null,
   opened: null,
   moves: [],
   review: null,
@@ -121,6 +130,7 @@ export function incidentNumbers(all: ReadonlyMap<string, IncidentTally>) {
   return {
     totals,
     counts,
+    effects: countEffects(opened.flatMap(({ effect }) => effect ?? [])),
     time_to_review: durations(opened.flatMap(({ review }) => review ?? [])),
     time_to_resolve: durations(opened.flatMap(({ resolution }) => resolution ?? [])),
   }

@@ -8,8 +8,10 @@ import type { OpenedIncident } from './incidents.js'
 import { byText, firstOf } from './listing.js'
 import type { Problem } from './problems.js'
 import type { SetTally, ViolationTally } from './steps.js'
+import type { DeclaredPolicy } from './unrecorded.js'
 
-type Counts = { -readonly [key in 'steps' | 'violations' | 'waived' | 'incidents']: number }
+type Counts = { -readonly [key in 'steps' | 'violations' | 'waived' | 'unrecorded' | 'incidents']: number }
+const noCounts: Counts = { steps: 0, violations: 0, waived: 0, unrecorded: 0, incidents: 0 }
 interface Result extends Counts {
   readonly policy: Omit<PolicyResult, 'agents' | keyof Counts>
   readonly agents: Set<string>
@@ -28,7 +30,7 @@ export function createPolicies(sets: ReadonlyMap<string, SetTally>, report: Prob
 
   const resultOf = (policy: Result['policy'], id: number) => {
     const key = JSON.stringify(policy)
-    const result = results.get(key) ?? { policy, agents: new Set(), steps: 0, violations: 0, waived: 0, incidents: 0 }
+    const result = results.get(key) ?? { policy, agents: new Set(), ...noCounts }
     results.set(key, result)
     byId.set(id, (byId.get(id) ?? new Set()).add(result))
     return result
@@ -51,8 +53,7 @@ export function createPolicies(sets: ReadonlyMap<string, SetTally>, report: Prob
         counted.add(result)
         for (const agent_id of set.steps.keys()) result.agents.add(agent_id)
         names.set(`${digest} ${policy.id}`, policy.name)
-        const violated = set.violations.get(policy.id)
-        if (violated !== undefined) addKnown(result, violated, policy, report)
+        addKnown(result, set.violations.get(policy.id), policy, report)
       }
     },
     isMissing: (digest: string) => !expanded.has(digest),
@@ -66,13 +67,14 @@ export function createPolicies(sets: ReadonlyMap<string, SetTally>, report: Prob
     wanted: () => [...new Set([...incidents.values()].map(({ incident }) => incident.policy_id))],
     learn: (source: PolicySource) => sources.set(source.id, source),
     /** Counts of all policies; call once. */
-    finish: () => {
+    finish: (declared: readonly DeclaredPolicy[]) => {
       for (const [digest, set] of sets) if (!expanded.has(digest)) addUnknown(set, resultOf, addViolations)
       for (const { incident, count } of incidents.values()) {
         const own = [...(byId.get(incident.policy_id) ?? [])].find(({ policy }) => isOf(policy, incident))
         const result = own ?? resultOf(policyOf(incident, sources.get(incident.policy_id)), incident.policy_id)
         result.incidents += count
       }
+      addDeclared(byId, declared)
       return listed(results.values())
     },
   }
@@ -100,7 +102,8 @@ function isOfPolicy({ name, severity, mode, waived, differs }: ViolationTally, p
   return isSame && !differs && (waived === 0 || isWaivable)
 }
 
-function addKnown(result: Result, violated: ViolationTally, policy: Policy, report: Problem): void {
+function addKnown(result: Result, violated: ViolationTally | undefined, policy: Policy, report: Problem): void {
+  if (violated === undefined) return
   if (!isOfPolicy(violated, policy)) report('violations_altered', null, `${unlike} ${policy.id}`)
   addViolations(result, violated)
 }
@@ -142,6 +145,14 @@ function shown({ name, rule_type, severity, mode, scope }: Shown, source: Source
 function policyOf(incident: OpenedIncident, source: PolicySource | undefined): Result['policy'] {
   const { policy_name: name, rule_type, severity, mode, scope } = incident
   return shown({ name, rule_type, severity, mode, scope: scope as Policy['scope'] }, source ?? null)
+}
+
+/** A policy that is not in the report, such as one of other files than those of the workspace, is counted in the totals only. */
+function addDeclared(byId: ReadonlyMap<number, ReadonlySet<Result>>, declared: readonly DeclaredPolicy[]): void {
+  for (const { policy_id, name, count } of declared) {
+    const own = [...(byId.get(policy_id) ?? [])].find(({ policy }) => policy.name === name)
+    if (own !== undefined) own.unrecorded += count
+  }
 }
 
 /** The violations of a policy set that is missing: the name and the severity are known, and nothing else. */

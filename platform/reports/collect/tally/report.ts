@@ -23,7 +23,7 @@ export interface Details {
 }
 
 export function reportOf(state: TallyState, details: Details): ReportData {
-  const { work, buckets, entries, workspace, agents, incidents } = state
+  const { work, buckets, entries, workspace, agents, incidents, unrecorded } = state
   const { tables } = details
   const { cut_off } = work.scope
   const { head } = work
@@ -45,13 +45,15 @@ export function reportOf(state: TallyState, details: Details): ReportData {
       observed,
       waived,
       ...numbers.totals,
+      ...unrecorded.totals(),
     },
     integrity: integrityOf(state, tables),
     activity: { ...buckets.activity(), step_types: counted(steps.types) },
     agents: agentsOf(state, ids, details),
-    policies: state.policies.finish(),
+    policies: state.policies.finish(unrecorded.policies()),
     incidents: {
       counts: numbers.counts,
+      effects: numbers.effects,
       time_to_review: numbers.time_to_review,
       time_to_resolve: numbers.time_to_resolve,
       list: incidentsOf(state, details),

@@ -7,7 +7,7 @@ import { createBuckets } from './buckets.js'
 import { createChanges } from './changes.js'
 import { createEngineStates } from './engine-states.js'
 import type { EntryParts } from './entries.js'
-import { movedTo, openedIn } from './incident-rows.js'
+import { effectIn, movedTo, openedIn } from './incident-rows.js'
 import { createIncidents } from './incidents.js'
 import { type EventLeaf, eventOf, type OpenedLeaf, readLeaf, textOf } from './leaves.js'
 import { createPolicies } from './policies.js'
@@ -16,6 +16,7 @@ import { createRejudgeTally } from './rejudge.js'
 import { createMissing, createRemovalLists } from './removals.js'
 import { createStepTally } from './steps.js'
 import { createTreeCheck } from './tree.js'
+import { createUnrecorded } from './unrecorded.js'
 
 export type TallyState = ReturnType<typeof createState>
 
@@ -31,6 +32,7 @@ export function createState(work: ReportWork) {
   const agents = createAgents(cut_off, as_of, chosen)
   const incidents = createIncidents(chosen, policies.opened)
   const changes = createChanges(chosen)
+  const unrecorded = createUnrecorded(chosen)
   const removals = createRemovalLists(work.own_tasks)
   const missing = createMissing(cut_off, report)
   const engines = createEngineStates(report)
@@ -44,6 +46,7 @@ export function createState(work: ReportWork) {
     const event = eventOf(opened)
     if (event === null) return
     changes.add(event)
+    unrecorded.add(event)
     if (event.kind === 'engine.state') engines.event(event.log_index)
     noteIncident(incidents, event, true)
   }
@@ -67,6 +70,7 @@ export function createState(work: ReportWork) {
     agents,
     incidents,
     changes,
+    unrecorded,
     removals,
     workspace,
     entries,
@@ -89,9 +93,10 @@ export function noteIncident(incidents: TallyState['incidents'], event: EventLea
   const to = movedTo(event)
   const at = Date.parse(event.at)
   if (to !== null) incidents.move(event.subject_id, to, at, is_in_period)
-  if (event.kind !== 'incident.opened' || !is_in_period) return
   const { agent_id, severity } = event.data
-  incidents.opening(event.subject_id, textOf(agent_id) ?? '', (textOf(severity) ?? 'low') as Severity, at)
+  if (event.kind === 'incident.opened' && is_in_period)
+    incidents.opening(event.subject_id, textOf(agent_id) ?? '', (textOf(severity) ?? 'low') as Severity, at)
+  incidents.effect(event.subject_id, effectIn(event))
 }
 
 /** Opens leaves from outside the period; reports and leaves out those that are altered. */
