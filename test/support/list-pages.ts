@@ -17,6 +17,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   to: ['2026-01-21T00:00:00.000Z'],
   state: ['open', 'resolved', 'active,ignored'],
   severity: ['low', 'critical', 'medium,high'],
+  effect: ['blocked', 'executed', 'unknown', 'executed,unknown'],
   manifest_id: ['man_3', 'absent'],
   rule_type: ['not', 'rare'],
   target_id: ['ag_3', 'absent'],
