@@ -2,10 +2,19 @@
 
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
+import { declaredTools, namesOfAgent, notListed } from './listed-names.js'
 import { compileField } from './lookup.js'
 import { stepType } from './params.js'
-import { defineStepRule, PASS, type RuleContext, type Scope, stepViolation } from './rule.js'
-import { toolName } from './task-tools.js'
+import {
+  type CheckOf,
+  defineStepRule,
+  PASS,
+  type RuleContext,
+  type Scope,
+  type StepContext,
+  stepViolation,
+} from './rule.js'
+import { listed } from './shown.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
@@ -47,10 +56,10 @@ export const classificationRules = [
     example: { forbidden_step_type: 'step.credential', agent_risk_classifications: ['minimal', 'limited'] },
     applicableTypes: ({ forbidden_step_type }) => [forbidden_step_type],
     compile: (params) => {
-      const listed = new Set<string>(params.agent_risk_classifications)
+      const forbidden = new Set<string>(params.agent_risk_classifications)
       const message = `agents of this risk level must not do \`${params.forbidden_step_type}\` steps`
       return (context) => {
-        if (!listed.has(levelOf(context))) return PASS
+        if (!forbidden.has(levelOf(context))) return PASS
         return stepViolation(context, 'FORBIDDEN_FOR_CLASSIFICATION', message, anotherLevel)
       }
     },
@@ -83,54 +92,30 @@ export const classificationRules = [
       if (params.agent_field !== undefined && params.allowed !== undefined) {
         throw new ParameterError('allowed', 'give either `agent_field` or `allowed`, not both')
       }
-      const listField = params.agent_field ?? 'declared_tools'
-      const names = params.allowed === undefined ? agentList(listField) : fixedList(params.allowed)
-      const listed =
-        params.allowed === undefined
-          ? `list this tool in \`${listField}\` of the agent`
-          : `use one of the names ${shownNames(params.allowed)}`
-      const remedy = params.allowed?.length === 0 ? 'change the policy: it allows no name' : listed
+      if (params.allowed !== undefined) return allowedNames(params.allowed)
+      const field = params.agent_field ?? declaredTools
+      const names = namesOfAgent(field)
       return (context) => {
-        const { step } = context
-        const known = names(context)
-        if (known !== null && step.step_name !== undefined && known.has(step.step_name)) return PASS
-        const message =
-          step.step_name === undefined
-            ? 'the step has no name'
-            : known === null
-              ? `the agent has no list in \`${listField}\``
-              : 'the name of the step is not in the list'
-        const unnamed = step.step_name === undefined && params.allowed === undefined
-        return stepViolation(context, 'NAME_NOT_ALLOWED', message, unnamed ? nameIt : remedy)
+        const { step_name } = context.step
+        const known = names.in(context)
+        if (known !== null && step_name !== undefined && known.has(step_name)) return PASS
+        const { message, remedy } = notListed(context, field, names)
+        return { ...stepViolation(context, 'NAME_NOT_ALLOWED', message, remedy), about: `agent.${field}` }
       }
     },
   }),
 ]
 
-const nameIt = 'give the step the name of a tool that the agent lists'
-
-type Names = (context: RuleContext) => ReadonlySet<string> | null
-
-function fixedList(allowed: readonly string[]): Names {
+function allowedNames(allowed: readonly string[]): CheckOf<StepContext> {
   const names = new Set(allowed)
-  return () => names
-}
-
-/** The list in the context, else the registered one. Each list object is read once. */
-function agentList(field: string): Names {
-  const inContext = compileField(`context.${field}`, 'agent_field')
-  const inAgent = compileField(`agent.${field}`, 'agent_field')
-  const seen = new WeakMap<object, ReadonlySet<string>>()
+  const which = allowed.length === 0 ? '; the policy allows none' : `; allowed: ${listed(allowed)}`
+  const remedy =
+    allowed.length === 0 ? 'change the policy: it allows no name' : `use one of the names ${listed(allowed)}`
   return (context) => {
-    const list = inContext(context) ?? inAgent(context)
-    if (!Array.isArray(list)) return null
-    const known = seen.get(list) ?? new Set(list.flatMap((item: unknown) => toolName(item) ?? []))
-    seen.set(list, known)
-    return known
+    const { step_name } = context.step
+    if (step_name !== undefined && names.has(step_name)) return PASS
+    const problem =
+      step_name === undefined ? 'the step has no `step_name`' : `${quote(step_name)} is not an allowed name`
+    return stepViolation(context, 'NAME_NOT_ALLOWED', `${problem}${which}`, remedy)
   }
-}
-
-/** The first few names of a list. */
-function shownNames(names: readonly string[]): string {
-  return `${names.slice(0, 8).map(quote).join(', ')}${names.length > 8 ? ', …' : ''}`
 }

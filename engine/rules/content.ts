@@ -152,7 +152,8 @@ export const contentRules = [
       const undo = found
         ? `remove the text that the pattern matches from \`${path}\``
         : `change \`${path}\` so that the pattern matches`
-      return Object.assign(check, { because: () => ({ evidence: [], undo }) })
+      const fact = `the pattern ${quote(source)} is ${found ? '' : 'not '}found in \`${path}\``
+      return Object.assign(check, { because: () => ({ evidence: [], fact, undo }) })
     },
   }),
   defineStepRule({

@@ -4,10 +4,20 @@ import { canonicalType } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { compileAnchored } from '../pattern/pattern.js'
-import { compileField } from './lookup.js'
+import { compileField, stepKeys } from './lookup.js'
 import { sameJson } from './members.js'
 import { fieldPath } from './params.js'
-import { CannotEvaluate, defineRule, evidenceOf, PASS, type RuleContext, type Scope, type Violation } from './rule.js'
+import {
+  CannotEvaluate,
+  type Check,
+  defineRule,
+  evidenceOf,
+  PASS,
+  type RuleContext,
+  type Scope,
+  type Violation,
+} from './rule.js'
+import { oneOf } from './shown.js'
 import { textOf } from './text.js'
 
 const scopes: readonly Scope[] = ['agent_registration', 'step_execution']
@@ -28,11 +38,12 @@ export const fieldRules = [
     example: { field: 'owner_id' },
     compile: (params) => {
       const get = compileField(params.field)
-      return (context) => {
+      const check = (context: RuleContext) => {
         const value = get(context)
         if (value !== null && value !== '') return PASS
         return violation(context, 'FIELD_EMPTY', `\`${params.field}\` is missing or empty`, `set \`${params.field}\``)
       }
+      return withFact(check, `\`${params.field}\` is set`, `leave \`${params.field}\` out`)
     },
   }),
   defineRule({
@@ -61,16 +72,14 @@ export const fieldRules = [
       const deep = values.filter((value) => typeof value === 'object' && value !== null)
       const isAllowed = (value: unknown) =>
         value !== null && (plain.has(value) || deep.some((allowed) => sameJson(allowed, value)))
-      const remedy = values.some((value) => value !== null)
-        ? `set \`${params.field}\` to one of the values the policy lists`
-        : 'change the policy: it allows no value'
-      return (context) => {
+      const choices = params.values.filter((value) => value !== null)
+      const words = listWords(params.field, choices)
+      const check = (context: RuleContext) => {
         const value = get(context)
         if (isAllowed(value) || (Array.isArray(value) && value.length > 0 && value.every(isAllowed))) return PASS
-        const message =
-          value === null ? `\`${params.field}\` is missing` : `\`${params.field}\` is not an allowed value`
-        return violation(context, 'FIELD_NOT_IN_LIST', message, remedy)
+        return violation(context, 'FIELD_NOT_IN_LIST', words.message(value), words.remedy)
       }
+      return withFact(check, `\`${params.field}\` is ${oneOf(choices)}`, `set \`${params.field}\` to another value`)
     },
   }),
   defineRule({
@@ -97,7 +106,14 @@ export const fieldRules = [
     compile: (params) => {
       const get = compileField(params.field)
       const matches = compileAnchored(params.pattern, 'pattern')
-      return (context) => {
+      const pattern = `the pattern ${quote(params.pattern)}`
+      const field = `\`${params.field}\``
+      const missing = { message: `${field} is missing`, remedy: `set ${field} to text that matches ${pattern}` }
+      const other = {
+        message: `${field} does not match ${pattern}`,
+        remedy: `change ${field} so that it matches ${pattern}`,
+      }
+      const check = (context: RuleContext) => {
         const value = get(context)
         const text = textOf(value)
         if (text === null && value !== null)
@@ -105,15 +121,10 @@ export const fieldRules = [
             violation(context, 'NOT_TEXT', `\`${params.field}\` has no text`, `set \`${params.field}\` to text`),
           )
         if (text !== null && matches(text)) return PASS
-        const message =
-          text === null ? `\`${params.field}\` is missing` : `\`${params.field}\` does not match the pattern`
-        return violation(
-          context,
-          'FIELD_NO_MATCH',
-          message,
-          `change \`${params.field}\` so that it matches the pattern ${quote(params.pattern)}`,
-        )
+        const { message, remedy } = text === null ? missing : other
+        return violation(context, 'FIELD_NO_MATCH', message, remedy)
       }
+      return withFact(check, `${field} matches ${pattern}`, `change ${field} so that it does not match ${pattern}`)
     },
   }),
   defineRule({
@@ -146,13 +157,14 @@ export const fieldRules = [
       ]
       const remedy = `set \`${path}\` to a number of ${limits.join(' and ')}`
       const range = limits.length === 2 ? `${min} to ${max}` : limits.join('')
-      return (context) => {
+      const check = (context: RuleContext) => {
         const value = get(context)
         if (typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max) return PASS
         const problem =
           value === null ? 'is missing' : typeof value === 'number' ? `is out of range (${range})` : 'is not a number'
         return violation(context, 'FIELD_NOT_IN_RANGE', `\`${path}\` ${problem}`, remedy)
       }
+      return withFact(check, `\`${path}\` is a number of ${limits.join(' and ')}`, `set \`${path}\` to another value`)
     },
   }),
   defineRule({
@@ -191,6 +203,32 @@ export const fieldRules = [
 function lengthOf(value: unknown): number {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length
   return [...String(value)].length
+}
+
+/** Fields whose values are words of the vocabulary, which a message may quote. */
+const vocabulary = /^(?:verb|step_type|(?:(?:agent|context)\.)?risk_classification)$/
+
+/** What is wrong with a value that is not in a list, and what to do. A list of nothing but null allows no value. */
+function listWords(field: string, choices: readonly unknown[]) {
+  if (choices.length === 0)
+    return { message: () => `\`${field}\` is not an allowed value`, remedy: 'change the policy: it allows no value' }
+  const wanted = oneOf(choices)
+  const [missing, other] = [`\`${field}\` is missing`, `\`${field}\` is not ${wanted}`]
+  const isVocabulary = vocabulary.test(field)
+  // What a property or the registration states is about the world: it must not be stated because a policy asks for it.
+  const isStatement = !stepKeys.has(field.split('.')[0] ?? '')
+  const ifTrue = choices.length === 1 ? ', if that is so' : ', if one of them is true'
+  return {
+    message: (value: unknown) => {
+      if (value === null) return missing
+      return isVocabulary && typeof value === 'string' ? `\`${field}\` is ${quote(value)}, not ${wanted}` : other
+    },
+    remedy: `set \`${field}\` to ${wanted}${isStatement ? ifTrue : ''}`,
+  }
+}
+
+function withFact(check: Check, fact: string, undo: string): Check {
+  return Object.assign(check, { because: () => ({ evidence: [], fact, undo }) })
 }
 
 function violation(context: RuleContext, code: string, message: string, remedy: string): Violation {

@@ -79,6 +79,7 @@ export const gateRules = [
       }
       const because = ({ history }: StepContext) => ({
         evidence: present(latest(history).plain?.evidence ?? null),
+        fact: `${wantedGate(params)} came before this step`,
         undo: 'do this without the gate before it, in a new task',
       })
       return Object.assign(check, { because })

@@ -5,6 +5,7 @@ import { quote } from '../check/quote.js'
 import { compilePattern, compileTarget, type StepPattern } from './filter.js'
 import type { Selector, StepKind } from './params.js'
 import type { Recorded, StepContext } from './rule.js'
+import { literal } from './shown.js'
 
 /** The other parameters that narrow a step type; a selector has them as members. */
 export interface Narrowing {
@@ -102,13 +103,15 @@ function filterWords(filter: JsonMap = {}): string {
 /** Whose content a filter selects, for readers who do not know the labels; null where no one word says it. */
 function contentWords(wanted: unknown): string | null {
   const labels = Array.isArray(wanted) ? wanted : [wanted]
-  if (labels.every((label) => label === 'own')) return 'content of the organization'
+  if (labels.includes('own') && labels.every((label) => label === 'own' || label === null))
+    return `content of the organization${labels.includes(null) ? ' or without a label' : ''}`
   return labels.every((label) => label === 'third_party' || label === 'public') ? 'content of others' : null
 }
 
 function valueWords(wanted: unknown): string {
   if (wanted === null) return ' missing'
-  if (Array.isArray(wanted)) return ` one of ${wanted.map(literal).join(', ')}`
+  if (Array.isArray(wanted))
+    return ` one of ${wanted.map((one) => (one === null ? 'missing' : literal(one))).join(', ')}`
   if (typeof wanted !== 'object') return ` ${literal(wanted)}`
   const { present, min, max, matches, not } = wanted as JsonMap
   return [
@@ -118,8 +121,4 @@ function valueWords(wanted: unknown): string {
     max === undefined ? '' : ` at most ${max}`,
     matches === undefined ? '' : ` that matches ${literal(matches)}`,
   ].join('')
-}
-
-function literal(value: unknown): string {
-  return quote(typeof value === 'string' ? value : JSON.stringify(value))
 }

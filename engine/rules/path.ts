@@ -1,9 +1,10 @@
 // Rules about the kinds of steps in a task (docs/design/engine.md §3, 10–13).
+import { canonicalType } from '@svc/schemas'
 import { compileTarget, type StepPattern } from './filter.js'
 import { kindPattern, kindWords, patternWords, wantedWords } from './kind.js'
 import { filterSchema, stepKind, type ValueOf, verbSchema } from './params.js'
 import { defineStepRule, PASS, present, type Scope, type StepContext, stepViolation } from './rule.js'
-import { trackFirstForbidden, trackFirstRequired } from './track.js'
+import { firstOfItsKind, trackFirstForbidden, trackFirstRequired } from './track.js'
 import { wantedSteps } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
@@ -58,7 +59,9 @@ export const pathRules = [
       return (context) => {
         const earlier = first(context.history)
         if (earlier === null) return PASS
-        return stepViolation(context, 'FORBIDDEN_PREDECESSOR', message, 'do this in a new task', earlier)
+        const ends = canonicalType(context.step.step_type) === 'task.end'
+        const remedy = ends ? 'avoid such steps in later tasks' : 'do this in a new task'
+        return stepViolation(context, 'FORBIDDEN_PREDECESSOR', message, remedy, earlier)
       }
     },
   }),
@@ -75,15 +78,18 @@ export const pathRules = [
     compile: (params, environment) => {
       const pattern = patternIn(params)
       const first = trackFirstRequired(environment, pattern, 'property_filter')
+      const isFirst = firstOfItsKind(pattern, 'property_filter')
       const wanted = wantedWords(pattern)
       const steps = wantedSteps(pattern)
       const check = (context: StepContext) => {
         if (first(context.history) !== null) return PASS
         const message = `${wanted} is missing earlier in this task`
-        return { ...stepViolation(context, 'NOT_IN_HISTORY', message, `${wanted} before this step`), ...steps }
+        const violation = stepViolation(context, 'NOT_IN_HISTORY', message, `${wanted} before this step`)
+        return { ...violation, ...steps, ...isFirst(context.step) }
       }
       const because = ({ history }: StepContext) => ({
         evidence: present(first(history)),
+        fact: `${wanted} came earlier in this task`,
         undo: 'do this in a new task',
       })
       return Object.assign(check, { because })
@@ -110,7 +116,10 @@ export const pathRules = [
         if (isSuch === null || isSuch(context, context.step)) return PASS
         return stepViolation(context, 'NOT_SUCH_STEP', `the step is not ${wanted}`, `make it ${wanted}`)
       }
-      return Object.assign(check, { because: () => ({ evidence: [], undo: `leave this ${wanted.slice(2)} out` }) })
+      const undo = isUnknown(pattern)
+        ? 'give the step the `step_type` of what it does'
+        : `leave this ${wanted.slice(2)} out`
+      return Object.assign(check, { because: () => ({ evidence: [], fact: `the step is ${wanted}`, undo }) })
     },
   }),
   defineStepRule({
@@ -161,4 +170,12 @@ export const pathRules = [
 
 function patternIn({ step_type, verb, property_filter: filter }: ValueOf<typeof kindParams>): StepPattern {
   return kindPattern(step_type, { verb, filter, named: { verb: 'verb', filter: 'property_filter' } })
+}
+
+/** Whether the pattern selects the steps whose meaning is not known, and only these. */
+function isUnknown({ step_types, verbs, step_names, filter }: StepPattern): boolean {
+  const types = step_types?.map(canonicalType)
+  return (
+    types?.length === 1 && types[0] === 'step.unknown' && verbs === undefined && step_names === undefined && !filter
+  )
 }

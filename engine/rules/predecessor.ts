@@ -16,7 +16,7 @@ import {
   type StepContext,
   stepViolation,
 } from './rule.js'
-import { isBoundGate, satisfies, trackFirstRequired } from './track.js'
+import { firstOfItsKind, isBoundGate, satisfies, trackFirstRequired } from './track.js'
 import { wantedSteps } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
@@ -65,6 +65,7 @@ export const predecessorRules = [
       }
       const because = ({ history }: StepContext) => ({
         evidence: present(last(history)?.evidence ?? null),
+        fact: `${wanted} came right before this step`,
         undo: `put another step between ${wanted} and this one`,
       })
       return Object.assign(check, { because })
@@ -88,16 +89,18 @@ export const predecessorRules = [
     compile: ({ required_step_type }, environment) => {
       const pattern = kindPattern(required_step_type)
       const first = trackFirstRequired(environment, pattern, required)
+      const isFirst = firstOfItsKind(pattern, required)
       const wanted = wantedWords(pattern)
       const steps = wantedSteps(pattern)
       const check = (context: StepContext) => {
         if (first(context.history) !== null) return PASS
         const message = `${wanted} is missing earlier in this task`
         const violation = stepViolation(context, 'PREDECESSOR_MISSING', message, `${wanted} before this step`)
-        return { ...violation, ...steps }
+        return { ...violation, ...steps, ...isFirst(context.step) }
       }
       const because = ({ history }: StepContext) => ({
         evidence: present(first(history)),
+        fact: `${wanted} came earlier in this task`,
         undo: 'do this in a new task',
       })
       return Object.assign(check, { because })

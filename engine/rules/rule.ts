@@ -21,6 +21,13 @@ export interface Violation {
   readonly remedy?: string
   /** Steps that allow this one once they are recorded, where the parameters alone determine them. */
   readonly remedy_steps?: readonly Behavior[]
+  /** The field of the agent that the message is about: a compound rule does not name it again. */
+  readonly about?: string
+  /**
+   * Why only this step violates the rule and steps like it pass after it, as a main clause; null where they do not. It reads
+   * the step, so that only `any_of` calls it, which proposes no such step.
+   */
+  readonly once?: () => string | null
 }
 
 export type Answer = typeof PASS | typeof NOT_APPLICABLE | Violation
@@ -77,9 +84,10 @@ export interface RuleContext {
   readonly readings?: unknown[]
 }
 
-/** Why a rule passed: the steps that made it pass, and how to violate it. */
+/** Why a rule passed: the steps that made it pass, that it did as a main clause, and how to violate it. */
 export interface PassCause {
   readonly evidence: readonly EvidenceStep[]
+  readonly fact?: string
   readonly undo?: string
 }
 

@@ -1,8 +1,9 @@
 // Trackers that several rules share: whether a step satisfies a requirement, and the first step of a kind.
-import type { Behavior, EvidenceStep } from '@svc/schemas'
+import type { Behavior, EvidenceStep, Step } from '@svc/schemas'
 import { compilePattern, type StepPattern } from './filter.js'
 import { digestOfGate, gateProblem } from './gate-words.js'
-import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'
+import { patternWords } from './kind.js'
+import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot, type Violation } from './rule.js'
 
 /**
  * Whether a step of a required kind satisfies the requirement: a gate only when it passed. A gate with the digest of an action
@@ -35,6 +36,13 @@ export function trackFirstForbidden(environment: CompileEnvironment, pattern: St
 /** The first step of a required kind; steps with ambiguous fields and gates that have not passed do not count. */
 export function trackFirstRequired(environment: CompileEnvironment, pattern: StepPattern, parameter: string) {
   return trackFirst(environment, pattern, false, parameter)
+}
+
+/** For the violation of a rule that misses such a step before this one: whether this step is the first of them. */
+export function firstOfItsKind(pattern: StepPattern, parameter: string): (step: Step) => Pick<Violation, 'once'> {
+  const isSuch = compilePattern(pattern, false, parameter)
+  const text = `this is the first ${patternWords(pattern).slice(2)} in this task`
+  return (step) => ({ once: () => (isSuch(step) ? text : null) })
 }
 
 function trackFirst(

@@ -44,11 +44,9 @@ const timeOf = (step: Step) => parseTimestamp(step.timestamp ?? '') ?? 0
 /** How to follow a remedy, by its words; the first match counts. */
 const fixes: readonly (readonly [RegExp, Fix])[] = [
   [
-    /^keep .* to at most .*, in a new task$/,
-    (scene, { names, words }) =>
-      onField({ ...scene, history: [] }, names[0], Number(/at most ([\d.e+-]+),/.exec(words)?.[1])),
+    /in a new task(?!,)|start of a new task|in later tasks$|^end this task|^spread the work over several tasks/,
+    (scene) => ({ ...scene, history: [] }),
   ],
-  [/in a new task|^end this task|^spread the work over several tasks/, (scene) => ({ ...scene, history: [] })],
   [
     /^wait (\d+) seconds?$/,
     (scene, { words }) => ({ ...scene, now: scene.now + Number(/\d+/.exec(words)?.[0]) * 1000 }),
@@ -91,10 +89,20 @@ const fixes: readonly (readonly [RegExp, Fix])[] = [
     }),
   ],
   [
-    /^give the step the name of a tool/,
-    (scene) => onStep(scene, (step) => ({ ...step, step_name: nameOf(first(scene.facts.declared_tools)) })),
+    /^give the step the name of its tool/,
+    (scene, { names }) => {
+      const [list] = names
+      const named = onStep(scene, (step) => ({
+        ...step,
+        step_name: nameOf(first(scene.facts.declared_tools ?? 'book')),
+      }))
+      return list === undefined ? named : onFacts(named, list, [named.step?.step_name])
+    },
   ],
-  [/^list this tool in/, (scene, { names }) => onFacts(scene, names[0] ?? '', [scene.step?.step_name])],
+  [
+    /(add|list) `[^`]*` (to|in) `[^`]+` of the agent/,
+    (scene, { words }) => onFacts(scene, /`([^`]+)` of the agent/.exec(words)?.[1] ?? '', [scene.step?.step_name]),
+  ],
   [
     /^use one of the names /,
     (scene, { params }) => onStep(scene, (step) => ({ ...step, step_name: first(params.allowed) })),
@@ -111,7 +119,7 @@ const fixes: readonly (readonly [RegExp, Fix])[] = [
   [/^write `[^`]+` as a number/, (scene, { names }) => onField(scene, names[0], 1000.5)],
   [/^keep .* to at most/, (scene, { names, words }) => onField(scene, names[0], Number(/[\d.e-]+$/.exec(words)?.[0]))],
   [
-    /^set .* to one of the values/,
+    /^set `[^`]+` to (one of )?`/,
     (scene, { names, params }) =>
       onField(scene, names[0], first((params.values as unknown[]).filter((value) => value !== null))),
   ],
@@ -134,7 +142,7 @@ const fixes: readonly (readonly [RegExp, Fix])[] = [
 
 /** Remedies that a test cannot follow: a text that only the author of the pattern knows, or leaving the step out. */
 const beyond =
-  /^change (`|the policy)|^make `|^leave (?!the value out)|^put another step|^remove the text|__proto__|^set .* (once|to text)$|^write each field once$|^change this step so that|one of: |; and /
+  /^change (`|the policy)|^make `|^leave (?!the value out)|^put another step|^remove the text|__proto__|^set .* (once|to text|to text that matches .*)$|^write each field once$|^change this step so that|one of: |; and /
 
 describe('the remedy', () => {
   const violations = ruleCases().filter(({ case: one }) => one.expect === 'violation')

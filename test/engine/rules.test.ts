@@ -27,6 +27,7 @@ describe.each(rules)('$name', (rule) => {
     expect(answer).toBe(one.expect)
     if (one.code !== undefined) expect(details?.code).toBe(one.code)
     if (one.evidence !== undefined) expect(details?.evidence.map(({ step }) => step)).toEqual(one.evidence)
+    if (one.reason !== undefined) expect(details?.reason).toBe(one.reason)
     if (one.remedy !== undefined) expect(details?.remedy).toBe(one.remedy)
     if (one.remedy_steps !== undefined) expect(details?.remedy_steps).toEqual(one.remedy_steps)
     if (answer === 'violation') expect(details?.reason).toMatch(/^[^A-Z].*[^.]$/)

@@ -85,6 +85,7 @@ describe.each(groups)('the rule cases over HTTP, engine $number', ({ group }) =>
     expect(answerOf(own)).toBe(one.expect)
     const details = own.find(({ name }) => name === 'rule')?.violation_details
     if (one.code !== undefined) expect(details?.code).toBe(one.code)
+    if (one.reason !== undefined) expect(details?.reason).toBe(one.reason)
     if (one.remedy !== undefined) expect(details?.remedy).toBe(one.remedy)
     if (one.evidence !== undefined) expect(details?.evidence.map(({ step }) => step)).toEqual(one.evidence)
   })

@@ -24,6 +24,7 @@ export interface RuleCase {
   readonly code?: string
   /** Numbers of the steps in the evidence; null is the evaluated step. */
   readonly evidence?: readonly (number | null)[]
+  readonly reason?: string
   readonly remedy?: string
   readonly remedy_steps?: readonly JsonMap[]
 }
@@ -52,6 +53,7 @@ const checkCases = lazyCheck({
       expect: { type: 'string', enum: ['pass', 'not_applicable', 'violation'] },
       code: { type: 'string' },
       evidence: { type: 'array', items: { type: ['integer', 'null'] } },
+      reason: { type: 'string' },
       remedy: { type: 'string' },
       remedy_steps: { type: 'array', items: { type: 'object' } },
     },

@@ -106,6 +106,7 @@ describe.skipIf(postgres === null)('the rule cases through the platform', () => 
     expect(answerOf(own)).toBe(one.expect)
     const details = own.find(({ name }) => name === 'rule')?.violation_details
     if (one.code !== undefined) expect(details?.code).toBe(one.code)
+    if (one.reason !== undefined) expect(details?.reason).toBe(one.reason)
     if (one.remedy !== undefined) expect(details?.remedy).toBe(one.remedy)
   })
 })
