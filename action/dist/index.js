@@ -15473,6 +15473,18 @@ function headTests({ verbs, step_names, any_verb_for }) {
 	return [...wanted ? [(step) => step.verb !== void 0 && wanted.has(step.verb) || canonicalType(step.step_type) === any_verb_for] : [], ...names ? [(step) => step.step_name !== void 0 && names.has(step.step_name)] : []];
 }
 
+// engine/rules/shown.ts
+const maxListed$1 = 8;
+function literal(value) {
+	return quote$2(typeof value === "string" ? value : JSON.stringify(value));
+}
+function listed$3(values) {
+	return `${values.slice(0, maxListed$1).map(literal).join(", ")}${values.length > maxListed$1 ? ", …" : ""}`;
+}
+function oneOf(values) {
+	return values.length === 1 ? literal(values[0]) : `one of ${listed$3(values)}`;
+}
+
 // engine/rules/kind.ts
 function kindPattern(kind, { verb, filter, named = {} } = {}) {
 	if (typeof kind === "string") return {
@@ -15543,12 +15555,12 @@ function filterWords(filter = {}) {
 }
 function contentWords(wanted) {
 	const labels = Array.isArray(wanted) ? wanted : [wanted];
-	if (labels.every((label) => label === "own")) return "content of the organization";
+	if (labels.includes("own") && labels.every((label) => label === "own" || label === null)) return `content of the organization${labels.includes(null) ? " or without a label" : ""}`;
 	return labels.every((label) => label === "third_party" || label === "public") ? "content of others" : null;
 }
 function valueWords$1(wanted) {
 	if (wanted === null) return " missing";
-	if (Array.isArray(wanted)) return ` one of ${wanted.map(literal).join(", ")}`;
+	if (Array.isArray(wanted)) return ` one of ${wanted.map((one) => one === null ? "missing" : literal(one)).join(", ")}`;
 	if (typeof wanted !== "object") return ` ${literal(wanted)}`;
 	const { present, min, max, matches, not } = wanted;
 	return [
@@ -15558,9 +15570,6 @@ function valueWords$1(wanted) {
 		max === void 0 ? "" : ` at most ${max}`,
 		matches === void 0 ? "" : ` that matches ${literal(matches)}`
 	].join("");
-}
-function literal(value) {
-	return quote$2(typeof value === "string" ? value : JSON.stringify(value));
 }
 
 // engine/check/nearest.ts
@@ -22401,30 +22410,194 @@ function subjectOf({ instancePath, keyword, params }) {
 }
 
 // engine/rules/compound-cause.ts
-function allOf(violations) {
-	return joined(violations, "; and ", violations[0]?.code ?? "CONDITION_VIOLATED");
+function everyOf(violations) {
+	return everyCause(violations.map(withoutFact)).violation;
 }
-function anyOf(violations) {
-	return joined(violations, "; or ", "NO_CONDITION_HOLDS");
+function someOf(violations) {
+	return someCause(violations.map(withoutFact)).violation;
 }
-function joined(violations, between, code) {
-	const [first] = violations;
-	if (first !== void 0 && violations.length === 1) return {
-		...first,
-		code
+function withoutFact(violation) {
+	return {
+		violation,
+		fact: null
 	};
-	const known = violations.flatMap(({ remedy }) => remedy ?? []);
-	const isRemedied = known.length > 0 && (between === "; or " || known.length === violations.length);
-	const texts = [...new Set(known)];
-	const remedy = between === "; or " && texts.length > 1 ? `one of: ${texts.join(between)}` : texts.join(between);
-	const steps = between === "; or " ? violations.find(({ remedy_steps }) => remedy_steps) : allSteps(violations);
+}
+function explain$1(program, answers, context) {
+	const stack = [];
+	for (const [index, shape] of program.entries()) {
+		const parts = shape.kind === "leaf" ? [] : stack.splice(-shape.arity);
+		stack.push(shape.kind === "leaf" ? ofLeaf(shape, answers[index], context) : combined$1[shape.kind](parts));
+	}
+	const [whole] = stack;
+	return whole?.violated?.violation ?? {
+		code: "CONDITION_VIOLATED",
+		message: "the condition is violated",
+		evidence: []
+	};
+}
+const combined$1 = {
+	not: ([part]) => {
+		const { violated = null, passed = null } = part ?? {};
+		return passed === null ? {
+			violated: null,
+			passed: violated
+		} : {
+			violated: forbidden(passed),
+			passed: null
+		};
+	},
+	all_of: (parts) => {
+		const violated = parts.flatMap((part) => part.violated ?? []);
+		const passed = parts.flatMap((part) => part.passed ?? []);
+		if (violated.length > 0) return {
+			violated: everyCause(violated),
+			passed: null
+		};
+		return {
+			violated: null,
+			passed: passed.length === 0 ? null : facts(passed, true)
+		};
+	},
+	any_of: (parts) => {
+		const violated = parts.flatMap((part) => part.violated ?? []);
+		const passed = parts.flatMap((part) => part.passed ?? []);
+		if (passed.length > 0) return {
+			violated: null,
+			passed: facts(passed, false)
+		};
+		return {
+			violated: violated.length === 0 ? null : someCause(violated),
+			passed: null
+		};
+	}
+};
+const passedCode = "CONDITION_HOLDS";
+const noneHolds = "NO_CONDITION_HOLDS";
+function ofLeaf(shape, answer, context) {
+	if (answer === void 0 || answer === 1) return {
+		violated: null,
+		passed: null
+	};
+	if (answer !== 0) return {
+		violated: withoutFact(answer),
+		passed: null
+	};
+	const own = context.step === null ? [] : [evidenceOf(context.step)];
+	const { evidence = [], undo, fact = `${describe(shape.node)} holds` } = shape.because?.(context) ?? {};
+	const field = fieldOfAgent(shape.node, context);
+	const passed = {
+		code: passedCode,
+		message: fact,
+		evidence: firstUnique([{ evidence: [...evidence, ...own] }]),
+		remedy: field === null ? undo ?? `change this step so that ${describe(shape.node)} does not hold` : corrected(field, context)
+	};
+	const present = shape.node.rule_type === "field_not_empty" && field !== null ? field : void 0;
+	return {
+		violated: null,
+		passed: {
+			violation: passed,
+			fact,
+			of_agent: field !== null,
+			present
+		}
+	};
+}
+function fieldOfAgent({ params = {} }, { step }) {
+	const { field } = params;
+	if (typeof field !== "string") return null;
+	return step === null || /^(agent|context)\./.test(field) ? field : null;
+}
+function corrected(field, { step }) {
+	return `correct \`${field}\` if it is wrong, otherwise ${step === null ? "do not use this agent" : "leave this step out"}`;
+}
+function forbidden(cause) {
+	const { fact, together = false, violation } = cause;
+	if (fact === null) return cause;
+	return {
+		...cause,
+		violation: {
+			...violation,
+			message: `${fact}, which is not allowed${together ? " together" : ""}`
+		}
+	};
+}
+function everyCause(causes) {
+	const [first] = causes;
+	if (first !== void 0 && causes.length === 1) return first;
+	return {
+		violation: joined(causes, "; and ", first?.violation.code ?? "CONDITION_VIOLATED"),
+		fact: causes.every(({ fact }) => fact !== null) ? sentence(causes) : null
+	};
+}
+function facts(causes, together) {
+	const [first] = causes;
+	if (first !== void 0 && causes.length === 1) return first;
+	const changeable = causes.filter(({ of_agent }) => of_agent !== true);
+	const ways = together && changeable.length > 0 ? changeable : causes;
+	const { remedy, remedy_steps, ...violation } = joined(causes, together ? "; or " : "; and ", passedCode);
+	const fact = sentence(causes);
+	return {
+		violation: {
+			...violation,
+			message: fact,
+			...remedyOf(ways, together ? "; or " : "; and ")
+		},
+		fact,
+		together
+	};
+}
+function someCause(causes) {
+	const premiseOf = new Map(causes.map((cause) => [cause, cause.fact ?? cause.violation.once?.() ?? null]));
+	const required = causes.filter((cause) => premiseOf.get(cause) === null);
+	const ways = required.length > 0 ? required : causes.filter(({ fact }) => fact === null);
+	if (ways.length === 0) {
+		const cause = facts(causes, true);
+		return {
+			...cause,
+			violation: {
+				...forbidden(cause).violation,
+				code: noneHolds
+			}
+		};
+	}
+	const about = new Set(ways.flatMap((way) => way.violation.about ?? []));
+	const premises = causes.filter((cause) => !ways.includes(cause) && !(cause.present && about.has(cause.present)));
+	const reasons = [...new Set(premises.map((premise) => premiseOf.get(premise)))].join(" and ");
+	const because = ` (${ways.length > 1 ? "one of them is " : ""}required because ${reasons})`;
+	const { message, ...violation } = joined(ways, "; or ", noneHolds);
+	const whole = shortened$1(reasons === "" ? message : `${message}${because}`);
+	return {
+		violation: {
+			...violation,
+			message: whole,
+			evidence: firstUnique(causes.map((cause) => cause.violation))
+		},
+		fact: null
+	};
+}
+function joined(causes, between, code) {
+	const violations = causes.map(({ violation }) => violation);
 	return {
 		code,
 		message: shortened$1([...new Set(violations.map(({ message }) => message))].join("; and ")),
 		evidence: firstUnique(violations),
-		...isRemedied && { remedy: shortened$1(remedy) },
-		...isRemedied && steps?.remedy_steps && { remedy_steps: steps.remedy_steps }
+		...remedyOf(causes, between)
 	};
+}
+function remedyOf(causes, between) {
+	const violations = causes.map(({ violation }) => violation);
+	const known = violations.flatMap(({ remedy }) => remedy ?? []);
+	if (known.length === 0 || between === "; and " && known.length < violations.length) return {};
+	const texts = [...new Set(known)];
+	const remedy = between === "; or " && texts.length > 1 ? `one of: ${texts.join(between)}` : texts.join(between);
+	const steps = between === "; or " ? violations.find(({ remedy_steps }) => remedy_steps) : allSteps(violations);
+	return {
+		remedy: shortened$1(remedy),
+		...steps?.remedy_steps && { remedy_steps: steps.remedy_steps }
+	};
+}
+function sentence(causes) {
+	return shortened$1([...new Set(causes.map(({ fact, violation }) => fact ?? violation.message))].join(" and "));
 }
 const maxEvidence = 50;
 const maxText$2 = 2e3;
@@ -22434,82 +22607,6 @@ function shortened$1(text) {
 function allSteps(violations) {
 	if (!violations.every(({ remedy_steps }) => remedy_steps !== void 0)) return void 0;
 	return { remedy_steps: violations.flatMap(({ remedy_steps }) => remedy_steps ?? []) };
-}
-function explain$1(program, answers, context) {
-	const stack = [];
-	for (const [index, shape] of program.entries()) {
-		const parts = shape.kind === "leaf" ? [] : stack.splice(-shape.arity);
-		stack.push(shape.kind === "leaf" ? ofLeaf(shape, answers[index], context) : combined$1[shape.kind](parts));
-	}
-	const [whole] = stack;
-	return whole?.violated ?? {
-		code: "CONDITION_VIOLATED",
-		message: "the condition is violated",
-		evidence: []
-	};
-}
-const combined$1 = {
-	not: ([part]) => {
-		const { violated = null, passed = null } = part ?? {};
-		if (passed === null) return {
-			violated: null,
-			passed: violated
-		};
-		return {
-			violated: {
-				...passed,
-				message: `${passed.message}, but must not`
-			},
-			passed: null
-		};
-	},
-	all_of: (parts) => {
-		const violated = parts.flatMap((part) => part.violated ?? []);
-		const passed = parts.flatMap((part) => part.passed ?? []);
-		if (violated.length > 0) return {
-			violated: allOf(violated),
-			passed: null
-		};
-		return {
-			violated: null,
-			passed: passed.length === 0 ? null : joined(passed, "; or ", passedCode)
-		};
-	},
-	any_of: (parts) => {
-		const violated = parts.flatMap((part) => part.violated ?? []);
-		const passed = parts.flatMap((part) => part.passed ?? []);
-		if (passed.length > 0) return {
-			violated: null,
-			passed: joined(passed, "; and ", passedCode)
-		};
-		return {
-			violated: violated.length === 0 ? null : anyOf(violated),
-			passed: null
-		};
-	}
-};
-const passedCode = "CONDITION_HOLDS";
-function ofLeaf(shape, answer, context) {
-	if (answer === void 0 || answer === 1) return {
-		violated: null,
-		passed: null
-	};
-	if (answer !== 0) return {
-		violated: answer,
-		passed: null
-	};
-	const own = context.step === null ? [] : [evidenceOf(context.step)];
-	const { evidence = [], undo } = shape.because?.(context) ?? {};
-	const what = describe(shape.node);
-	return {
-		violated: null,
-		passed: {
-			code: passedCode,
-			message: `${what} holds`,
-			evidence: firstUnique([{ evidence: [...evidence, ...own] }]),
-			remedy: undo ?? `change this step so that ${what} does not hold`
-		}
-	};
 }
 function describe({ rule_type, params = {} }) {
 	const words = Object.entries(params).filter(([name]) => !name.startsWith("target_")).map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(", ");
@@ -22650,7 +22747,7 @@ const combinators = {
 	all_of: (answers, start, end) => {
 		let passed = false;
 		for (let index = start; index < end; index++) {
-			if (typeof answers[index] === "object") return allOf(violationsIn(answers, start, end));
+			if (typeof answers[index] === "object") return everyOf(violationsIn(answers, start, end));
 			passed ||= answers[index] === 0;
 		}
 		return passed ? 0 : 1;
@@ -22661,7 +22758,7 @@ const combinators = {
 			if (answers[index] === 0) return 0;
 			violated ||= typeof answers[index] === "object";
 		}
-		return violated ? anyOf(violationsIn(answers, start, end)) : 1;
+		return violated ? someOf(violationsIn(answers, start, end)) : 1;
 	},
 	not: (answers, start) => {
 		if (answers[start] === 1) return 1;
@@ -23353,6 +23450,75 @@ const targetSchema = {
 };
 const targetKeys = Object.keys(targetSchema);
 
+// engine/rules/listed-names.ts
+const declaredTools = "declared_tools";
+function namesOfAgent(field) {
+	const inContext = compileField(`context.${field}`, "agent_field");
+	const inAgent = compileField(`agent.${field}`, "agent_field");
+	const seen = /* @__PURE__ */ new WeakMap();
+	const texts = /* @__PURE__ */ new WeakMap();
+	return {
+		in: (context) => {
+			const list = inContext(context) ?? inAgent(context);
+			if (!Array.isArray(list)) return null;
+			const known = seen.get(list) ?? new Set(list.flatMap((item) => toolName(item) ?? []));
+			seen.set(list, known);
+			return known;
+		},
+		listed: (known) => {
+			const text = texts.get(known) ?? listed$3([...known]);
+			texts.set(known, text);
+			return text;
+		}
+	};
+}
+function notListed(context, field, names) {
+	const { step_name } = context.step;
+	const known = names.in(context);
+	if (known === null) return withoutList(step_name, field);
+	const isOfTask = field === "declared_tools" && isFewerInTask(context, names);
+	const whose = field === "declared_tools" ? `the declared tools of ${isOfTask ? "this task" : "the agent"}` : ofAgent(field);
+	const which = known.size === 0 ? ", which are none" : `: ${names.listed(known)}`;
+	if (step_name === void 0) return {
+		message: `the step has no \`step_name\`; it must be one of ${whose}${which}`,
+		remedy: nameIt
+	};
+	const name = quote$2(step_name);
+	const others = known.size === 0 ? "" : `use one of ${field === "declared_tools" ? "the declared tools" : whose}, or `;
+	const addition = isOfTask ? `declare ${name} at the start of a new task` : `add ${name} to ${ofAgent(field)}`;
+	return {
+		message: `${name} is not among ${whose}${which}`,
+		remedy: `${others}${addition}, if it should have this tool`
+	};
+}
+const nameIt = "give the step the name of its tool";
+function withoutList(step_name, field) {
+	const missing = `the agent has no list in \`${field}\``;
+	if (step_name === void 0) return {
+		message: `the step has no \`step_name\`, and ${missing}`,
+		remedy: `${nameIt}, and list it in ${ofAgent(field)}`
+	};
+	return {
+		message: missing,
+		remedy: `list ${quote$2(step_name)} in ${ofAgent(field)}, if it should have this tool`
+	};
+}
+function ofAgent(field) {
+	return `\`${field}\` of the agent`;
+}
+function isFewerInTask(context, names) {
+	const { step, history } = context;
+	if (history.tools === null) return false;
+	const known = names.in({
+		...context,
+		history: {
+			...history,
+			tools: null
+		}
+	});
+	return known === null || step.step_name === void 0 || known.has(step.step_name);
+}
+
 // engine/rules/classification.ts
 const scopes$6 = ["step_execution"];
 const levels$1 = {
@@ -23404,10 +23570,10 @@ const classificationRules = [defineStepRule({
 	},
 	applicableTypes: ({ forbidden_step_type }) => [forbidden_step_type],
 	compile: (params) => {
-		const listed = new Set(params.agent_risk_classifications);
+		const forbidden = new Set(params.agent_risk_classifications);
 		const message = `agents of this risk level must not do \`${params.forbidden_step_type}\` steps`;
 		return (context) => {
-			if (!listed.has(levelOf(context))) return 0;
+			if (!forbidden.has(levelOf(context))) return 0;
 			return stepViolation(context, "FORBIDDEN_FOR_CLASSIFICATION", message, anotherLevel);
 		};
 	}
@@ -23446,39 +23612,31 @@ const classificationRules = [defineStepRule({
 	},
 	compile: (params) => {
 		if (params.agent_field !== void 0 && params.allowed !== void 0) throw new ParameterError("allowed", "give either `agent_field` or `allowed`, not both");
-		const listField = params.agent_field ?? "declared_tools";
-		const names = params.allowed === void 0 ? agentList(listField) : fixedList(params.allowed);
-		const listed = params.allowed === void 0 ? `list this tool in \`${listField}\` of the agent` : `use one of the names ${shownNames(params.allowed)}`;
-		const remedy = params.allowed?.length === 0 ? "change the policy: it allows no name" : listed;
+		if (params.allowed !== void 0) return allowedNames(params.allowed);
+		const field = params.agent_field ?? "declared_tools";
+		const names = namesOfAgent(field);
 		return (context) => {
-			const { step } = context;
-			const known = names(context);
-			if (known !== null && step.step_name !== void 0 && known.has(step.step_name)) return 0;
-			const message = step.step_name === void 0 ? "the step has no name" : known === null ? `the agent has no list in \`${listField}\`` : "the name of the step is not in the list";
-			const unnamed = step.step_name === void 0 && params.allowed === void 0;
-			return stepViolation(context, "NAME_NOT_ALLOWED", message, unnamed ? nameIt : remedy);
+			const { step_name } = context.step;
+			const known = names.in(context);
+			if (known !== null && step_name !== void 0 && known.has(step_name)) return 0;
+			const { message, remedy } = notListed(context, field, names);
+			return {
+				...stepViolation(context, "NAME_NOT_ALLOWED", message, remedy),
+				about: `agent.${field}`
+			};
 		};
 	}
 })];
-const nameIt = "give the step the name of a tool that the agent lists";
-function fixedList(allowed) {
+function allowedNames(allowed) {
 	const names = new Set(allowed);
-	return () => names;
-}
-function agentList(field) {
-	const inContext = compileField(`context.${field}`, "agent_field");
-	const inAgent = compileField(`agent.${field}`, "agent_field");
-	const seen = /* @__PURE__ */ new WeakMap();
+	const which = allowed.length === 0 ? "; the policy allows none" : `; allowed: ${listed$3(allowed)}`;
+	const remedy = allowed.length === 0 ? "change the policy: it allows no name" : `use one of the names ${listed$3(allowed)}`;
 	return (context) => {
-		const list = inContext(context) ?? inAgent(context);
-		if (!Array.isArray(list)) return null;
-		const known = seen.get(list) ?? new Set(list.flatMap((item) => toolName(item) ?? []));
-		seen.set(list, known);
-		return known;
+		const { step_name } = context.step;
+		if (step_name !== void 0 && names.has(step_name)) return 0;
+		const problem = step_name === void 0 ? "the step has no `step_name`" : `${quote$2(step_name)} is not an allowed name`;
+		return stepViolation(context, "NAME_NOT_ALLOWED", `${problem}${which}`, remedy);
 	};
-}
-function shownNames(names) {
-	return `${names.slice(0, 8).map(quote$2).join(", ")}${names.length > 8 ? ", …" : ""}`;
 }
 
 // engine/rules/root.ts
@@ -23748,8 +23906,10 @@ const contentRules = [
 				return found ? stepViolation(context, "PATTERN_MISSING", `the pattern is not found in \`${path}\``, `change \`${path}\` so that it contains the pattern ${quote$2(source)}`) : stepViolation(context, "PATTERN_FOUND", `the pattern is found in \`${path}\``, `remove it from \`${path}\``);
 			};
 			const undo = found ? `remove the text that the pattern matches from \`${path}\`` : `change \`${path}\` so that the pattern matches`;
+			const fact = `the pattern ${quote$2(source)} is ${found ? "" : "not "}found in \`${path}\``;
 			return Object.assign(check, { because: () => ({
 				evidence: [],
+				fact,
 				undo
 			}) });
 		}
@@ -24100,11 +24260,12 @@ const fieldRules = [
 		example: { field: "owner_id" },
 		compile: (params) => {
 			const get = compileField(params.field);
-			return (context) => {
+			const check = (context) => {
 				const value = get(context);
 				if (value !== null && value !== "") return 0;
 				return violation(context, "FIELD_EMPTY", `\`${params.field}\` is missing or empty`, `set \`${params.field}\``);
 			};
+			return withFact(check, `\`${params.field}\` is set`, `leave \`${params.field}\` out`);
 		}
 	}),
 	defineRule({
@@ -24139,12 +24300,14 @@ const fieldRules = [
 			const plain = new Set(values.filter((value) => typeof value !== "object"));
 			const deep = values.filter((value) => typeof value === "object" && value !== null);
 			const isAllowed = (value) => value !== null && (plain.has(value) || deep.some((allowed) => sameJson(allowed, value)));
-			const remedy = values.some((value) => value !== null) ? `set \`${params.field}\` to one of the values the policy lists` : "change the policy: it allows no value";
-			return (context) => {
+			const choices = params.values.filter((value) => value !== null);
+			const words = listWords(params.field, choices);
+			const check = (context) => {
 				const value = get(context);
 				if (isAllowed(value) || Array.isArray(value) && value.length > 0 && value.every(isAllowed)) return 0;
-				return violation(context, "FIELD_NOT_IN_LIST", value === null ? `\`${params.field}\` is missing` : `\`${params.field}\` is not an allowed value`, remedy);
+				return violation(context, "FIELD_NOT_IN_LIST", words.message(value), words.remedy);
 			};
+			return withFact(check, `\`${params.field}\` is ${oneOf(choices)}`, `set \`${params.field}\` to another value`);
 		}
 	}),
 	defineRule({
@@ -24177,13 +24340,25 @@ const fieldRules = [
 		compile: (params) => {
 			const get = compileField(params.field);
 			const matches = compileAnchored(params.pattern, "pattern");
-			return (context) => {
+			const pattern = `the pattern ${quote$2(params.pattern)}`;
+			const field = `\`${params.field}\``;
+			const missing = {
+				message: `${field} is missing`,
+				remedy: `set ${field} to text that matches ${pattern}`
+			};
+			const other = {
+				message: `${field} does not match ${pattern}`,
+				remedy: `change ${field} so that it matches ${pattern}`
+			};
+			const check = (context) => {
 				const value = get(context);
 				const text = textOf$1(value);
 				if (text === null && value !== null) throw new CannotEvaluate(violation(context, "NOT_TEXT", `\`${params.field}\` has no text`, `set \`${params.field}\` to text`));
 				if (text !== null && matches(text)) return 0;
-				return violation(context, "FIELD_NO_MATCH", text === null ? `\`${params.field}\` is missing` : `\`${params.field}\` does not match the pattern`, `change \`${params.field}\` so that it matches the pattern ${quote$2(params.pattern)}`);
+				const { message, remedy } = text === null ? missing : other;
+				return violation(context, "FIELD_NO_MATCH", message, remedy);
 			};
+			return withFact(check, `${field} matches ${pattern}`, `change ${field} so that it does not match ${pattern}`);
 		}
 	}),
 	defineRule({
@@ -24226,11 +24401,12 @@ const fieldRules = [
 			const limits = [...Number.isFinite(min) ? [`at least ${min}`] : [], ...Number.isFinite(max) ? [`at most ${max}`] : []];
 			const remedy = `set \`${path}\` to a number of ${limits.join(" and ")}`;
 			const range = limits.length === 2 ? `${min} to ${max}` : limits.join("");
-			return (context) => {
+			const check = (context) => {
 				const value = get(context);
 				if (typeof value === "number" && Number.isFinite(value) && value >= min && value <= max) return 0;
 				return violation(context, "FIELD_NOT_IN_RANGE", `\`${path}\` ${value === null ? "is missing" : typeof value === "number" ? `is out of range (${range})` : "is not a number"}`, remedy);
 			};
+			return withFact(check, `\`${path}\` is a number of ${limits.join(" and ")}`, `set \`${path}\` to another value`);
 		}
 	}),
 	defineRule({
@@ -24277,6 +24453,32 @@ const fieldRules = [
 function lengthOf$1(value) {
 	if (typeof value === "object" && value !== null) return Object.keys(value).length;
 	return [...String(value)].length;
+}
+const vocabulary = /^(?:verb|step_type|(?:(?:agent|context)\.)?risk_classification)$/;
+function listWords(field, choices) {
+	if (choices.length === 0) return {
+		message: () => `\`${field}\` is not an allowed value`,
+		remedy: "change the policy: it allows no value"
+	};
+	const wanted = oneOf(choices);
+	const [missing, other] = [`\`${field}\` is missing`, `\`${field}\` is not ${wanted}`];
+	const isVocabulary = vocabulary.test(field);
+	const isStatement = !stepKeys.has(field.split(".")[0] ?? "");
+	const ifTrue = choices.length === 1 ? ", if that is so" : ", if one of them is true";
+	return {
+		message: (value) => {
+			if (value === null) return missing;
+			return isVocabulary && typeof value === "string" ? `\`${field}\` is ${quote$2(value)}, not ${wanted}` : other;
+		},
+		remedy: `set \`${field}\` to ${wanted}${isStatement ? ifTrue : ""}`
+	};
+}
+function withFact(check, fact, undo) {
+	return Object.assign(check, { because: () => ({
+		evidence: [],
+		fact,
+		undo
+	}) });
 }
 function violation(context, code, message, remedy) {
 	return {
@@ -24678,6 +24880,11 @@ function trackFirstForbidden(environment, pattern, parameter) {
 function trackFirstRequired(environment, pattern, parameter) {
 	return trackFirst(environment, pattern, false, parameter);
 }
+function firstOfItsKind(pattern, parameter) {
+	const isSuch = compilePattern(pattern, false, parameter);
+	const text = `this is the first ${patternWords$1(pattern).slice(2)} in this task`;
+	return (step) => ({ once: () => isSuch(step) ? text : null });
+}
 function trackFirst(environment, pattern, forbidden, parameter) {
 	const matches = compilePattern(pattern, forbidden, parameter);
 	const counts = (recorded) => matches(recorded.step) && (forbidden || satisfies(recorded));
@@ -24748,6 +24955,7 @@ const gateRules = [defineStepRule({
 		};
 		const because = ({ history }) => ({
 			evidence: present(latest(history).plain?.evidence ?? null),
+			fact: `${wantedGate(params)} came before this step`,
 			undo: "do this without the gate before it, in a new task"
 		});
 		return Object.assign(check, { because });
@@ -25331,7 +25539,8 @@ const pathRules = [
 			return (context) => {
 				const earlier = first(context.history);
 				if (earlier === null) return 0;
-				return stepViolation(context, "FORBIDDEN_PREDECESSOR", message, "do this in a new task", earlier);
+				const remedy = canonicalType(context.step.step_type) === "task.end" ? "avoid such steps in later tasks" : "do this in a new task";
+				return stepViolation(context, "FORBIDDEN_PREDECESSOR", message, remedy, earlier);
 			};
 		}
 	}),
@@ -25352,6 +25561,7 @@ const pathRules = [
 		compile: (params, environment) => {
 			const pattern = patternIn(params);
 			const first = trackFirstRequired(environment, pattern, "property_filter");
+			const isFirst = firstOfItsKind(pattern, "property_filter");
 			const wanted = wantedWords(pattern);
 			const steps = wantedSteps(pattern);
 			const check = (context) => {
@@ -25359,11 +25569,13 @@ const pathRules = [
 				const message = `${wanted} is missing earlier in this task`;
 				return {
 					...stepViolation(context, "NOT_IN_HISTORY", message, `${wanted} before this step`),
-					...steps
+					...steps,
+					...isFirst(context.step)
 				};
 			};
 			const because = ({ history }) => ({
 				evidence: present(first(history)),
+				fact: `${wanted} came earlier in this task`,
 				undo: "do this in a new task"
 			});
 			return Object.assign(check, { because });
@@ -25404,9 +25616,11 @@ const pathRules = [
 				if (isSuch === null || isSuch(context, context.step)) return 0;
 				return stepViolation(context, "NOT_SUCH_STEP", `the step is not ${wanted}`, `make it ${wanted}`);
 			};
+			const undo = isUnknown(pattern) ? "give the step the `step_type` of what it does" : `leave this ${wanted.slice(2)} out`;
 			return Object.assign(check, { because: () => ({
 				evidence: [],
-				undo: `leave this ${wanted.slice(2)} out`
+				fact: `the step is ${wanted}`,
+				undo
 			}) });
 		}
 	}),
@@ -25483,6 +25697,10 @@ function patternIn({ step_type, verb, property_filter: filter }) {
 		}
 	});
 }
+function isUnknown({ step_types, verbs, step_names, filter }) {
+	const types = step_types?.map(canonicalType);
+	return types?.length === 1 && types[0] === "step.unknown" && verbs === void 0 && step_names === void 0 && !filter;
+}
 
 // engine/rules/predecessor.ts
 const scopes = ["step_execution"];
@@ -25535,6 +25753,7 @@ const predecessorRules = [
 			};
 			const because = ({ history }) => ({
 				evidence: present(last(history)?.evidence ?? null),
+				fact: `${wanted} came right before this step`,
 				undo: `put another step between ${wanted} and this one`
 			});
 			return Object.assign(check, { because });
@@ -25561,6 +25780,7 @@ const predecessorRules = [
 		compile: ({ required_step_type }, environment) => {
 			const pattern = kindPattern(required_step_type);
 			const first = trackFirstRequired(environment, pattern, required);
+			const isFirst = firstOfItsKind(pattern, required);
 			const wanted = wantedWords(pattern);
 			const steps = wantedSteps(pattern);
 			const check = (context) => {
@@ -25568,11 +25788,13 @@ const predecessorRules = [
 				const message = `${wanted} is missing earlier in this task`;
 				return {
 					...stepViolation(context, "PREDECESSOR_MISSING", message, `${wanted} before this step`),
-					...steps
+					...steps,
+					...isFirst(context.step)
 				};
 			};
 			const because = ({ history }) => ({
 				evidence: present(first(history)),
+				fact: `${wanted} came earlier in this task`,
 				undo: "do this in a new task"
 			});
 			return Object.assign(check, { because });

@@ -21,45 +21,40 @@ export type Shape =
       readonly because?: ((context: RuleContext) => PassCause) | undefined
     }
 
-/** Reports every violation, so that the author of a step can correct all of them at once. */
-export function allOf(violations: readonly Violation[]): Violation {
-  return joined(violations, '; and ', violations[0]?.code ?? 'CONDITION_VIOLATED')
+/** Why a condition is violated, or why its negation is. */
+interface Cause {
+  readonly violation: Violation
+  /** What holds and must not, as main clauses; null where the message states what is missing. */
+  readonly fact: string | null
+  /** Facts that are allowed one by one. */
+  readonly together?: boolean
+  /** It is a fact about the agent, which a step must not change to pass. */
+  readonly of_agent?: boolean
+  /** The field of the agent whose presence is the fact. */
+  readonly present?: string | undefined
 }
 
-/** Reports every violation where one passing condition would have been enough. */
-export function anyOf(violations: readonly Violation[]): Violation {
-  return joined(violations, '; or ', 'NO_CONDITION_HOLDS')
+/**
+ * The answer of a condition as a violation of the condition and as a violation of its negation, each with its remedy.
+ * Null where the condition did not give that answer.
+ */
+interface Both {
+  readonly violated: Cause | null
+  readonly passed: Cause | null
 }
 
-function joined(violations: readonly Violation[], between: '; and ' | '; or ', code: string): Violation {
-  const [first] = violations
-  if (first !== undefined && violations.length === 1) return { ...first, code }
-  const known = violations.flatMap(({ remedy }) => remedy ?? [])
-  // Where all are needed, one violation without a remedy leaves the whole without one.
-  const isRemedied = known.length > 0 && (between === '; or ' || known.length === violations.length)
-  const texts = [...new Set(known)]
-  const remedy = between === '; or ' && texts.length > 1 ? `one of: ${texts.join(between)}` : texts.join(between)
-  const steps = between === '; or ' ? violations.find(({ remedy_steps }) => remedy_steps) : allSteps(violations)
-  return {
-    code,
-    message: shortened([...new Set(violations.map(({ message }) => message))].join('; and ')),
-    evidence: firstUnique(violations),
-    ...(isRemedied && { remedy: shortened(remedy) }),
-    ...(isRemedied && steps?.remedy_steps && { remedy_steps: steps.remedy_steps }),
-  }
+/** The violation of `all_of` where no condition is negated. */
+export function everyOf(violations: readonly Violation[]): Violation {
+  return everyCause(violations.map(withoutFact)).violation
 }
 
-/** Bounds of an explanation: each level of a deep tree repeats what its conditions report. */
-const maxEvidence = 50
-const maxText = 2000
-
-function shortened(text: string): string {
-  return text.length > maxText ? `${text.slice(0, maxText)}…` : text
+/** The violation of `any_of` where no condition is negated. */
+export function someOf(violations: readonly Violation[]): Violation {
+  return someCause(violations.map(withoutFact)).violation
 }
 
-function allSteps(violations: readonly Violation[]): Pick<Violation, 'remedy_steps'> | undefined {
-  if (!violations.every(({ remedy_steps }) => remedy_steps !== undefined)) return undefined
-  return { remedy_steps: violations.flatMap(({ remedy_steps }) => remedy_steps ?? []) }
+function withoutFact(violation: Violation): Cause {
+  return { violation, fact: null }
 }
 
 /**
@@ -73,54 +68,162 @@ export function explain(program: readonly Shape[], answers: readonly Answer[], c
     stack.push(shape.kind === 'leaf' ? ofLeaf(shape, answers[index], context) : combined[shape.kind](parts))
   }
   const [whole] = stack
-  return whole?.violated ?? { code: 'CONDITION_VIOLATED', message: 'the condition is violated', evidence: [] }
-}
-
-/**
- * The answer of a condition as a violation of the condition and as a violation of its negation, each with its remedy.
- * Null where the condition did not give that answer.
- */
-interface Both {
-  readonly violated: Violation | null
-  readonly passed: Violation | null
+  return (
+    whole?.violated?.violation ?? { code: 'CONDITION_VIOLATED', message: 'the condition is violated', evidence: [] }
+  )
 }
 
 const combined: Readonly<Record<Combinator, (parts: readonly Both[]) => Both>> = {
   not: ([part]) => {
     const { violated = null, passed = null } = part ?? {}
-    if (passed === null) return { violated: null, passed: violated }
-    return { violated: { ...passed, message: `${passed.message}, but must not` }, passed: null }
+    return passed === null ? { violated: null, passed: violated } : { violated: forbidden(passed), passed: null }
   },
   all_of: (parts) => {
     const violated = parts.flatMap((part) => part.violated ?? [])
     const passed = parts.flatMap((part) => part.passed ?? [])
-    if (violated.length > 0) return { violated: allOf(violated), passed: null }
+    if (violated.length > 0) return { violated: everyCause(violated), passed: null }
     // Violating one of them is enough to violate `all_of`.
-    return { violated: null, passed: passed.length === 0 ? null : joined(passed, '; or ', passedCode) }
+    return { violated: null, passed: passed.length === 0 ? null : facts(passed, true) }
   },
   any_of: (parts) => {
     const violated = parts.flatMap((part) => part.violated ?? [])
     const passed = parts.flatMap((part) => part.passed ?? [])
-    if (passed.length > 0) return { violated: null, passed: joined(passed, '; and ', passedCode) }
-    return { violated: violated.length === 0 ? null : anyOf(violated), passed: null }
+    if (passed.length > 0) return { violated: null, passed: facts(passed, false) }
+    return { violated: violated.length === 0 ? null : someCause(violated), passed: null }
   },
 }
 
 const passedCode = 'CONDITION_HOLDS'
+const noneHolds = 'NO_CONDITION_HOLDS'
 
 function ofLeaf(shape: Shape & { kind: 'leaf' }, answer: Answer | undefined, context: RuleContext): Both {
   if (answer === undefined || answer === NOT_APPLICABLE) return { violated: null, passed: null }
-  if (answer !== PASS) return { violated: answer, passed: null }
+  if (answer !== PASS) return { violated: withoutFact(answer), passed: null }
   const own = context.step === null ? [] : [evidenceOf(context.step)]
-  const { evidence = [], undo } = shape.because?.(context) ?? {}
-  const what = describe(shape.node)
+  const { evidence = [], undo, fact = `${describe(shape.node)} holds` } = shape.because?.(context) ?? {}
+  const field = fieldOfAgent(shape.node, context)
   const passed = {
     code: passedCode,
-    message: `${what} holds`,
+    message: fact,
     evidence: firstUnique([{ evidence: [...evidence, ...own] }]),
-    remedy: undo ?? `change this step so that ${what} does not hold`,
+    remedy:
+      field === null
+        ? (undo ?? `change this step so that ${describe(shape.node)} does not hold`)
+        : corrected(field, context),
   }
-  return { violated: null, passed }
+  const present = shape.node.rule_type === 'field_not_empty' && field !== null ? field : undefined
+  return { violated: null, passed: { violation: passed, fact, of_agent: field !== null, present } }
+}
+
+/** The field of the agent that the rule is about; null for a rule about the step or its history. */
+function fieldOfAgent({ params = {} }: Condition, { step }: RuleContext): string | null {
+  const { field } = params
+  if (typeof field !== 'string') return null
+  return step === null || /^(agent|context)\./.test(field) ? field : null
+}
+
+/** A fact about the agent is corrected where it is wrong, and not changed because it is in the way. */
+function corrected(field: string, { step }: RuleContext): string {
+  return `correct \`${field}\` if it is wrong, otherwise ${step === null ? 'do not use this agent' : 'leave this step out'}`
+}
+
+/** The cause where what holds must not; under a second negation a condition reports what it reports itself. */
+function forbidden(cause: Cause): Cause {
+  const { fact, together = false, violation } = cause
+  if (fact === null) return cause
+  return {
+    ...cause,
+    violation: { ...violation, message: `${fact}, which is not allowed${together ? ' together' : ''}` },
+  }
+}
+
+/** Every cause, so that the author of a step can correct all of them at once. */
+function everyCause(causes: readonly Cause[]): Cause {
+  const [first] = causes
+  if (first !== undefined && causes.length === 1) return first
+  const violation = joined(causes, '; and ', first?.violation.code ?? 'CONDITION_VIOLATED')
+  return { violation, fact: causes.every(({ fact }) => fact !== null) ? sentence(causes) : null }
+}
+
+/** The facts whose negation is required; `together`: one of them may hold without the others. */
+function facts(causes: readonly Cause[], together: boolean): Cause {
+  const [first] = causes
+  if (first !== undefined && causes.length === 1) return first
+  const changeable = causes.filter(({ of_agent }) => of_agent !== true)
+  const ways = together && changeable.length > 0 ? changeable : causes
+  const { remedy, remedy_steps, ...violation } = joined(causes, together ? '; or ' : '; and ', passedCode)
+  const fact = sentence(causes)
+  return {
+    violation: { ...violation, message: fact, ...remedyOf(ways, together ? '; or ' : '; and ') },
+    fact,
+    together,
+  }
+}
+
+/**
+ * Every way out where one would have been enough. "Not A, or B" means "if A, then B": what holds is the reason why the
+ * others are required, and never a way out.
+ */
+function someCause(causes: readonly Cause[]): Cause {
+  const premiseOf = new Map(causes.map((cause) => [cause, cause.fact ?? cause.violation.once?.() ?? null]))
+  const required = causes.filter((cause) => premiseOf.get(cause) === null)
+  const ways = required.length > 0 ? required : causes.filter(({ fact }) => fact === null)
+  if (ways.length === 0) {
+    const cause = facts(causes, true)
+    return { ...cause, violation: { ...forbidden(cause).violation, code: noneHolds } }
+  }
+  const about = new Set(ways.flatMap((way) => way.violation.about ?? []))
+  const premises = causes.filter((cause) => !ways.includes(cause) && !(cause.present && about.has(cause.present)))
+  const reasons = [...new Set(premises.map((premise) => premiseOf.get(premise)))].join(' and ')
+  const because = ` (${ways.length > 1 ? 'one of them is ' : ''}required because ${reasons})`
+  const { message, ...violation } = joined(ways, '; or ', noneHolds)
+  const whole = shortened(reasons === '' ? message : `${message}${because}`)
+  return {
+    violation: { ...violation, message: whole, evidence: firstUnique(causes.map((cause) => cause.violation)) },
+    fact: null,
+  }
+}
+
+function joined(causes: readonly Cause[], between: Between, code: string): Violation {
+  const violations = causes.map(({ violation }) => violation)
+  return {
+    code,
+    message: shortened([...new Set(violations.map(({ message }) => message))].join('; and ')),
+    evidence: firstUnique(violations),
+    ...remedyOf(causes, between),
+  }
+}
+
+type Between = '; and ' | '; or '
+
+/** What to do: all of it, or one of several. */
+function remedyOf(causes: readonly Cause[], between: Between): Pick<Violation, 'remedy' | 'remedy_steps'> {
+  const violations = causes.map(({ violation }) => violation)
+  const known = violations.flatMap(({ remedy }) => remedy ?? [])
+  // Where all are needed, one violation without a remedy leaves the whole without one.
+  if (known.length === 0 || (between === '; and ' && known.length < violations.length)) return {}
+  const texts = [...new Set(known)]
+  const remedy = between === '; or ' && texts.length > 1 ? `one of: ${texts.join(between)}` : texts.join(between)
+  const steps = between === '; or ' ? violations.find(({ remedy_steps }) => remedy_steps) : allSteps(violations)
+  return { remedy: shortened(remedy), ...(steps?.remedy_steps && { remedy_steps: steps.remedy_steps }) }
+}
+
+/** What holds, in one sentence. */
+function sentence(causes: readonly Cause[]): string {
+  return shortened([...new Set(causes.map(({ fact, violation }) => fact ?? violation.message))].join(' and '))
+}
+
+/** Bounds of an explanation: each level of a deep tree repeats what its conditions report. */
+const maxEvidence = 50
+const maxText = 2000
+
+function shortened(text: string): string {
+  return text.length > maxText ? `${text.slice(0, maxText)}…` : text
+}
+
+function allSteps(violations: readonly Violation[]): Pick<Violation, 'remedy_steps'> | undefined {
+  if (!violations.every(({ remedy_steps }) => remedy_steps !== undefined)) return undefined
+  return { remedy_steps: violations.flatMap(({ remedy_steps }) => remedy_steps ?? []) }
 }
 
 /** A rule and its parameters as the policy writes them, shortened. */

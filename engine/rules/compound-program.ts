@@ -1,6 +1,6 @@
 // Runs the flat program of a condition tree: the instructions in post-order, each leaf and combinator once.
 import type { Step } from '@svc/schemas'
-import { allOf, anyOf, explain, type Shape } from './compound-cause.js'
+import { everyOf, explain, type Shape, someOf } from './compound-cause.js'
 import type { Combinator, Condition } from './condition.js'
 import { type Answer, type Check, NOT_APPLICABLE, PASS, type RuleContext, type Violation } from './rule.js'
 
@@ -171,7 +171,7 @@ const combinators: Readonly<Record<Combinator, Combine>> = {
   all_of: (answers, start, end) => {
     let passed = false
     for (let index = start; index < end; index++) {
-      if (typeof answers[index] === 'object') return allOf(violationsIn(answers, start, end))
+      if (typeof answers[index] === 'object') return everyOf(violationsIn(answers, start, end))
       passed ||= answers[index] === PASS
     }
     return passed ? PASS : NOT_APPLICABLE
@@ -182,7 +182,7 @@ const combinators: Readonly<Record<Combinator, Combine>> = {
       if (answers[index] === PASS) return PASS
       violated ||= typeof answers[index] === 'object'
     }
-    return violated ? anyOf(violationsIn(answers, start, end)) : NOT_APPLICABLE
+    return violated ? someOf(violationsIn(answers, start, end)) : NOT_APPLICABLE
   },
   not: (answers, start) => {
     if (answers[start] === NOT_APPLICABLE) return NOT_APPLICABLE

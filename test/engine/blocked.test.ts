@@ -47,9 +47,9 @@ describe('a blocked step', () => {
 
   it('has the quotation marks of its reason as they are', async () => {
     serve = await startServe(['--baseline'])
-    const agent = { ...context, task_id: 't-2', declared_tools: ['read'] }
+    const agent = { ...context, task_id: 't-2', declared_tools: ['re"ad'] }
     await serve.post('/evaluate', { intended: { step_type: 'step.resource', step_name: 'upload' }, context: agent })
-    expect(await blockedLines()).toEqual([expect.stringContaining('(field "agent.declared_tools")')])
+    expect(await blockedLines()).toEqual([expect.stringContaining('declared tools of the agent: `re"ad`')])
   })
 
   it('is one line for any step name', async () => {
