@@ -26,4 +26,12 @@ export {
 } from './steps.js'
 export type * from './types.js'
 export { versionLines, versionOf } from './version.js'
-export { type PropertyWord, propertyWords, type StepWord, stepAliases, stepWords, verbs } from './vocabulary.js'
+export {
+  closedValues,
+  type PropertyWord,
+  propertyWords,
+  type StepWord,
+  stepAliases,
+  stepWords,
+  verbs,
+} from './vocabulary.js'

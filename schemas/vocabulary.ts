@@ -15,6 +15,8 @@ export interface PropertyWord {
   readonly name: string
   /** Type of its values, or the values. */
   readonly values: string
+  /** Whether no other value has a meaning: one that is not listed counts as the strictest reading. */
+  readonly closed: boolean
   /** Whether it stays where payloads are left out (SVC_LOG_PAYLOADS=metadata_only): it says how the step acts, not on what. */
   readonly holds: 'metadata' | 'content'
   /** How rules compare its values: words without regard to case, white space and a full stop at the end; others exactly. */
@@ -91,6 +93,12 @@ const wordProperties: ReadonlySet<string> = new Set([
   'content.sensitivity',
 ])
 
+/**
+ * Properties that policies trust and whose list is complete by its meaning. `counterpart.kind` and `content.sensitivity` are
+ * open: organizations have further kinds and levels, such as `customer` and `restricted`.
+ */
+const closedProperties: ReadonlySet<string> = new Set(['target.trust', 'content.trust'])
+
 const property = (
   name: string,
   values: string,
@@ -100,6 +108,7 @@ const property = (
 ): PropertyWord => ({
   name,
   values,
+  closed: closedProperties.has(name),
   holds,
   compared: wordProperties.has(name) ? 'word' : 'exactly',
   meaning,
@@ -160,3 +169,8 @@ export const propertyWords: readonly PropertyWord[] = [
   property('svc.subagent.depth', 'number', 'metadata', 'the number of its parent agents', 1),
   property('svc.subagent.spawn_step', 'number', 'metadata', 'the step that started it', 4),
 ]
+
+/** The values of the properties with a closed list. */
+export const closedValues: ReadonlyMap<string, readonly string[]> = new Map(
+  propertyWords.flatMap(({ name, values, closed }) => (closed ? [[name, values.split(' | ')] as const] : [])),
+)

@@ -288,9 +288,9 @@ async function stepsPage() {
       .join(', '),
     properties: table(
       ['property', 'values', 'holds', 'meaning', 'example'],
-      propertyWords.map(({ name, values, holds, meaning, example }) => [
+      propertyWords.map(({ name, values, closed, holds, meaning, example }) => [
         `\`${name}\``,
-        cell(values),
+        cell(values) + (closed ? ' (closed)' : ''),
         holds,
         meaning,
         code({ properties: example }),

@@ -309,9 +309,11 @@ const wordProperties = /* @__PURE__ */ new Set([
 	"content.trust",
 	"content.sensitivity"
 ]);
+const closedProperties = /* @__PURE__ */ new Set(["target.trust", "content.trust"]);
 const property = (name, values, holds, meaning, value) => ({
 	name,
 	values,
+	closed: closedProperties.has(name),
 	holds,
 	compared: wordProperties.has(name) ? "word" : "exactly",
 	meaning,
@@ -350,6 +352,7 @@ const propertyWords = [
 	property("svc.subagent.depth", "number", "metadata", "the number of its parent agents", 1),
 	property("svc.subagent.spawn_step", "number", "metadata", "the step that started it", 4)
 ];
+const closedValues = new Map(propertyWords.flatMap(({ name, values, closed }) => closed ? [[name, values.split(" | ")]] : []));
 
 // engine/findings/kind.ts
 function defineKinds(kinds) {
@@ -887,6 +890,11 @@ function startOf$1(file) {
 const maxQuoted = 60;
 function quote$2(text) {
 	return `\`${onOneLine$1(cut$2(text, maxQuoted))}\``;
+}
+function quoteWord(value) {
+	if (value === "") return "empty";
+	if (typeof value === "string") return value.length <= 40 ? quote$2(value) : "a long text";
+	return typeof value === "object" ? "not text" : `\`${String(value)}\``;
 }
 function quotePath(text) {
 	return `\`${onOneLine$1(text.length > 120 ? `${text.slice(0, 60)}…${text.slice(-50)}` : text)}\``;
@@ -15086,11 +15094,69 @@ function match({ matches }, parameter, reject) {
 	return [(value) => hasText(value) || Array.isArray(value) && value.some(hasText)];
 }
 
+// engine/check/nearest.ts
+function nearest(name, known) {
+	const candidates = [...known];
+	let best = null;
+	for (const candidate of candidates) {
+		const distance = editDistance(singular(name.slice(0, 100).toLowerCase()), singular(candidate.toLowerCase()));
+		if (best === null || distance < best.distance) best = {
+			name: candidate,
+			distance
+		};
+	}
+	if (best !== null && best.distance <= Math.max(2, Math.floor(name.length / 4))) return best.name;
+	const [longer, ...others] = candidates.filter((candidate) => name !== "" && candidate.endsWith(`_${name}`));
+	return longer !== void 0 && others.length === 0 ? longer : null;
+}
+function didYouMean(name, known) {
+	const near = nearest(name, known);
+	return near === null ? "" : `; did you mean \`${near}\`?`;
+}
+function singular(name) {
+	return name.replace(/ies$/, "y").replace(/s$/, "");
+}
+function editDistance(a, b) {
+	let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+	for (let i = 1; i <= a.length; i++) {
+		const next = [i];
+		for (let j = 1; j <= b.length; j++) {
+			const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+			next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+		}
+		row = next;
+	}
+	return row[b.length] ?? 0;
+}
+
+// engine/rules/listed.ts
+function listedReader(path) {
+	const listed = new Set(closedValues.get(path));
+	return (value) => {
+		if (value === null || typeof value === "string" && listed.has(value)) return value;
+		const given = Array.isArray(value) ? value : [value];
+		let found = null;
+		for (const one of given) {
+			const word = comparable$1(path, one);
+			if (typeof word !== "string" || !listed.has(word)) throw notListed(path, one, [...listed]);
+			if (found !== null && found !== word) throw new AmbiguousField(path);
+			found = word;
+		}
+		if (found === null) throw notListed(path, value, [...listed]);
+		return found;
+	};
+}
+function notListed(path, value, listed) {
+	const hint = typeof value === "string" ? didYouMean(value, listed) : "";
+	const choices = listed.map((one) => `\`${one}\``).join(" or ");
+	return new AmbiguousField(path, `is ${quoteWord(value)}, which is not one of its values`, `set \`${path}\` to ${choices}${hint}`);
+}
+
 // engine/rules/target-trust.ts
 const find$1 = dotted(["target", "trust"]);
+const listed$3 = listedReader("target.trust");
 function trust$1(properties) {
-	const label = find$1(properties);
-	return typeof label === "string" ? label.trim().toLowerCase() : label;
+	return listed$3(find$1(properties));
 }
 function targetTrust(step) {
 	const trusted = trust$1(step.properties);
@@ -15219,7 +15285,9 @@ function impliedBy(step) {
 	return (step.verb === "GET" || step.verb === void 0) && targetTrust(step) === "external" ? "public" : null;
 }
 function labelIn(given) {
-	const words = (Array.isArray(given) ? given : [given]).map((word) => typeof word === "string" ? word.trim().toLowerCase() : null);
+	const exact = labels.find((label) => label === given);
+	if (exact !== void 0) return exact;
+	const words = (Array.isArray(given) ? given : [given]).map((word) => comparable$1("content.trust", word));
 	if (words.some((word) => !labels.some((label) => label === word))) return "public";
 	return labels.find((label) => words.includes(label)) ?? "public";
 }
@@ -15570,41 +15638,6 @@ function valueWords$1(wanted) {
 		max === void 0 ? "" : ` at most ${max}`,
 		matches === void 0 ? "" : ` that matches ${literal(matches)}`
 	].join("");
-}
-
-// engine/check/nearest.ts
-function nearest(name, known) {
-	const candidates = [...known];
-	let best = null;
-	for (const candidate of candidates) {
-		const distance = editDistance(singular(name.slice(0, 100).toLowerCase()), singular(candidate.toLowerCase()));
-		if (best === null || distance < best.distance) best = {
-			name: candidate,
-			distance
-		};
-	}
-	if (best !== null && best.distance <= Math.max(2, Math.floor(name.length / 4))) return best.name;
-	const [longer, ...others] = candidates.filter((candidate) => name !== "" && candidate.endsWith(`_${name}`));
-	return longer !== void 0 && others.length === 0 ? longer : null;
-}
-function didYouMean(name, known) {
-	const near = nearest(name, known);
-	return near === null ? "" : `; did you mean \`${near}\`?`;
-}
-function singular(name) {
-	return name.replace(/ies$/, "y").replace(/s$/, "");
-}
-function editDistance(a, b) {
-	let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-	for (let i = 1; i <= a.length; i++) {
-		const next = [i];
-		for (let j = 1; j <= b.length; j++) {
-			const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-			next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-		}
-		row = next;
-	}
-	return row[b.length] ?? 0;
 }
 
 // node_modules/ajv/dist/compile/codegen/code.js
@@ -24691,7 +24724,7 @@ function gateProblem(gate) {
 		checkType(gate);
 		for (const { path, get } of fields) {
 			const word = get(gate);
-			if (word !== null && !isPositive(word)) return `its \`${path}\` is ${shown(word)}, which is not \`passed\`, \`approved\` or another positive result`;
+			if (word !== null && !isPositive(word)) return `its \`${path}\` is ${quoteWord(word)}, which is not \`passed\`, \`approved\` or another positive result`;
 		}
 		return null;
 	} catch (error) {
@@ -24701,10 +24734,6 @@ function gateProblem(gate) {
 }
 function isPositive(word) {
 	return word === true || typeof word === "string" && positive.has(word.toLowerCase());
-}
-function shown(word) {
-	if (typeof word === "string") return word.length <= 40 ? `\`${word}\`` : "a long text";
-	return typeof word === "object" ? "not text" : `\`${String(word)}\``;
 }
 
 // engine/rules/bound-gate.ts

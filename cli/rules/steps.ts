@@ -42,9 +42,9 @@ function stepText({ step_type, verbs, meaning, example }: StepWord): string {
   ].join('\n')
 }
 
-function propertyText({ name, values, meaning, example }: PropertyWord): string {
+function propertyText({ name, values, closed, meaning, example }: PropertyWord): string {
   return [
-    `  ${name}  (${values})`,
+    `  ${name}  (${values}${closed ? ', no other value' : ''})`,
     `    ${meaning}`,
     `    example  ${JSON.stringify({ properties: example })}`,
     '',

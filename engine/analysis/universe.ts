@@ -1,4 +1,5 @@
 // The values that a field can have at all; most fields can have any.
+import { closedValues } from '@svc/schemas'
 
 export type ValueKind = 'null' | 'boolean' | 'number' | 'string' | 'list' | 'object'
 
@@ -6,8 +7,6 @@ export interface Universe {
   /** All values, where they are few. */
   readonly values?: readonly unknown[]
   readonly kinds: readonly ValueKind[]
-  /** Text is in small letters and trimmed. */
-  readonly folded?: true
 }
 
 /** The risk level of the agent, under the names that rules use for it. */
@@ -18,7 +17,8 @@ const text: Universe = { kinds: ['null', 'string'] }
 const map: Universe = { kinds: ['null', 'object'] }
 const flag: Universe = { kinds: ['boolean'] }
 const few = (...values: readonly unknown[]): Universe => ({ values: [null, ...values], kinds: [] })
-const labels = ['public', 'third_party', 'own']
+const listed = (path: string): readonly string[] => closedValues.get(path) ?? []
+const labels = listed('content.trust')
 /** Every set of labels, as a list. */
 const labelLists = Array.from({ length: 8 }, (_, bits) => labels.filter((_, index) => (bits >> index) & 1))
 
@@ -38,7 +38,8 @@ const known: ReadonlyMap<string, Universe> = new Map([
   ['meta', map],
   ['is_external_call', flag],
   ['has_write_permission', flag],
-  ['target.trust', { kinds: ['null', 'boolean', 'number', 'string'], folded: true }],
+  // Policies that read another value are violated, whatever they require of it.
+  ['target.trust', few(...listed('target.trust'))],
   ['content.trust', few(...labels, ...labelLists)],
   [levelPath, few(...riskLevels)],
   ['agent.environment', few('development', 'test', 'staging', 'production')],

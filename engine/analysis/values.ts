@@ -45,8 +45,8 @@ function isOpen({ test, negated }: Condition): boolean {
   return test.op === 'present' ? !negated : negated && test.op !== 'matches'
 }
 
-function isOfUniverse(value: unknown, { kinds, folded }: Universe): boolean {
-  return kinds.includes(kindOf(value)) && (!folded || typeof value !== 'string' || value === value.trim().toLowerCase())
+function isOfUniverse(value: unknown, { kinds }: Universe): boolean {
+  return kinds.includes(kindOf(value))
 }
 
 function isPossible(conditions: readonly Condition[], universe: Universe): boolean {

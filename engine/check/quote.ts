@@ -8,6 +8,13 @@ export function quote(text: string): string {
   return `\`${onOneLine(cut(text, maxQuoted))}\``
 }
 
+/** A value where a word is expected. A short word is not a payload; longer text could be one. */
+export function quoteWord(value: unknown): string {
+  if (value === '') return 'empty'
+  if (typeof value === 'string') return value.length <= 40 ? quote(value) : 'a long text'
+  return typeof value === 'object' ? 'not text' : `\`${String(value)}\``
+}
+
 /** A path in backticks: the middle of a very long one is left out. */
 export function quotePath(text: string): string {
   return `\`${onOneLine(text.length > 120 ? `${text.slice(0, 60)}…${text.slice(-50)}` : text)}\``

@@ -1,5 +1,6 @@
 // The result of a gate, in the words that agents and their frameworks use.
 import type { Step } from '@svc/schemas'
+import { quoteWord } from '../check/quote.js'
 import { compileStepField } from './lookup.js'
 import { AmbiguousField } from './members.js'
 
@@ -90,7 +91,7 @@ export function gateProblem(gate: Step): string | null {
     for (const { path, get } of fields) {
       const word = get(gate)
       if (word !== null && !isPositive(word))
-        return `its \`${path}\` is ${shown(word)}, which is not \`passed\`, \`approved\` or another positive result`
+        return `its \`${path}\` is ${quoteWord(word)}, which is not \`passed\`, \`approved\` or another positive result`
     }
     return null
   } catch (error) {
@@ -101,10 +102,4 @@ export function gateProblem(gate: Step): string | null {
 
 function isPositive(word: unknown): boolean {
   return word === true || (typeof word === 'string' && positive.has(word.toLowerCase()))
-}
-
-/** A short word is not a payload; longer text could be one. */
-function shown(word: unknown): string {
-  if (typeof word === 'string') return word.length <= 40 ? `\`${word}\`` : 'a long text'
-  return typeof word === 'object' ? 'not text' : `\`${String(word)}\``
 }

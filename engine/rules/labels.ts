@@ -1,6 +1,7 @@
 // Who wrote what a step received: `content.trust`, and `content.trust_of` for parts of the output (docs/design/engine.md §1).
 import type { JsonMap, Step } from '@svc/schemas'
 import { AmbiguousField, dotted } from './members.js'
+import { comparable } from './spelled.js'
 import { targetTrust } from './target-trust.js'
 
 /** Labels, the least trusted first. */
@@ -140,9 +141,9 @@ function impliedBy(step: Step): Label {
 
 /** The least trusted of a list; a word that is not a label, or an empty list, counts as `public`, so that a misspelt label protects. */
 function labelIn(given: unknown): Label {
-  const words = (Array.isArray(given) ? given : [given]).map((word) =>
-    typeof word === 'string' ? word.trim().toLowerCase() : null,
-  )
+  const exact = labels.find((label) => label === given)
+  if (exact !== undefined) return exact
+  const words = (Array.isArray(given) ? given : [given]).map((word) => comparable('content.trust', word))
   if (words.some((word) => !labels.some((label) => label === word))) return 'public'
   return labels.find((label) => words.includes(label)) ?? 'public'
 }

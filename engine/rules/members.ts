@@ -4,7 +4,7 @@ import type { JsonMap } from '@svc/schemas'
 /** Names of JavaScript prototypes, which never resolve. */
 export const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** A path leads to two different values, or to one that can be read in two ways. Every policy that reads it is violated. */
+/** A path leads to two different values, to one that can be read in two ways, or to one outside a closed list. Every policy that reads it is violated. */
 export class AmbiguousField extends Error {
   readonly code = 'AMBIGUOUS_FIELD'
   readonly path: string

@@ -127,6 +127,8 @@ const fixes: readonly (readonly [RegExp, Fix])[] = [
     /^set .* to a number of/,
     (scene, { names, words }) => onField(scene, names[0], Number(/-?[\d.]+/.exec(words.replace(/`[^`]*`/, ''))?.[0])),
   ],
+  [/^set `[^`]+` to `/, (scene, { names }) => onField(scene, names[0], names[1])],
+  [/^write `[^`]+` as a number/, (scene, { names }) => onField(scene, names[0], 1000.5)],
   [/^set `[^`]+`$/, (scene, { names }) => onField(scene, names[0], 'something')],
   [
     /^use a value that the user named/,
