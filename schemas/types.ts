@@ -930,6 +930,10 @@ export interface BundleVerdict {
      */
     out_of_sequence: number
     /**
+     * Tasks with steps after an end, because their id was used again, which is not tampering
+     */
+    after_end: number
+    /**
      * Count of each issue
      */
     issues: {
@@ -1587,6 +1591,10 @@ export interface EndTaskRequest {
 export interface EndedTask {
   status: 'ok'
   task_id: string
+  /**
+   * False when no task of this id was running: the id is unknown, or the task has ended before
+   */
+  known: boolean
 }
 
 /**
@@ -5340,6 +5348,10 @@ export interface Verification {
    */
   sequence: {
     ok: boolean
+    /**
+     * What the issues, and steps after an end, show, as `svc verify` says it; null without them
+     */
+    summary: string | null
     /**
      * Items: One finding
      */

@@ -29,7 +29,7 @@ import { evaluationLine, incidentLines, stepLine, withoutOwnMembers } from './li
 import type { LocalEvaluation } from './local-evaluation.js'
 import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
-import { awaitRecord, type Reservation, reservationMs, type Task, takeDecision } from './task.js'
+import { awaitRecord, missingEnd, type Reservation, reservationMs, type Task, takeDecision } from './task.js'
 import { createTaskPolicies, manifestsOfTask } from './task-policies.js'
 import { createTasks, type Tasks } from './tasks.js'
 
@@ -91,12 +91,10 @@ export function createEngine(parts: EngineParts): LocalEngine {
       settled: parts.decisions.release(evaluation_id),
     }),
     endTask: async ({ task_id }) => {
-      await state.tasks.load(task_id, state.elapsed())
-      await onDisk(async () => {
-        endTask(state, task_id)
-        await state.sink.flush()
-      })
-      return { status: 'ok', task_id }
+      await state.tasks.load(task_id, state.clock())
+      const known = endTask(state, task_id)
+      await state.sink.flush()
+      return { status: 'ok', task_id, known }
     },
     registerAgent: (body) => registerAgent(state, body),
     tasks: tasks.count,
@@ -236,12 +234,13 @@ function release({ reservations }: EngineState, evaluation_id: string): boolean 
 
 /**
  * Forgets the task. INVARIANT (an end is final): its line follows the last line of the task, also for a task that is not
- * in memory, and is on disk before the answer.
+ * in memory, and is on disk before the answer. Returns whether a task of that id was running.
  */
-function endTask(state: EngineState, task_id: string): void {
-  const task = state.tasks.close(task_id)
+function endTask(state: EngineState, task_id: string): boolean {
+  const { task, known } = state.tasks.close(task_id)
   if (task !== null) concludeTask(state, task)
-  state.sink.write({ kind: 'end', recorded_at: isoTime(state.clock()), task_id, ...missingEnd(task) })
+  state.sink.write({ kind: 'end', recorded_at: isoTime(state.clock()), task_id, ...endOf(task) })
+  return known
 }
 
 /** The trace reports why the disk takes nothing, once; the caller repeats the request. */
@@ -255,9 +254,10 @@ async function onDisk(act: () => Promise<void>): Promise<void> {
 }
 
 /** The task.end that a task with recorded steps lacks, for receivers that know steps only. */
-function missingEnd(task: Task | null) {
-  if (task === null || task.ended || task.last_step === 0) return {}
-  return { step: task.last_step + 1, ...(task.agent_id !== null && { agent_id: task.agent_id }) }
+function endOf(task: Task | null) {
+  const step = task === null ? null : missingEnd(task)
+  if (task === null || step === null) return {}
+  return { step, ...(task.agent_id !== null && { agent_id: task.agent_id }) }
 }
 
 /** Evaluates the task rules when no task.end did; their violations go to the trace and block nothing. */

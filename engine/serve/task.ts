@@ -17,10 +17,10 @@ export interface Task {
   /** The policies that apply to it, and that its history is indexed for. */
   policies: AppliedPolicies
   history: History
-  /** Those that its history holds, as `wordsIn` counts them. */
-  words: number
-  /** Highest step number so far. */
+  /** Highest step number so far, that of earlier tasks with this id included. */
   last_step: number
+  /** The last number of an earlier task with this id; 0 without one. */
+  readonly numbered_from: number
   /** The agent of the latest step that names one. */
   agent_id: string | null
   /** The agent as the last evaluation of this task saw it. */
@@ -43,13 +43,13 @@ const maxPending = 32
 /** docs/design/engine.md §5. */
 export const reservationMs = 60_000
 
-export function newTask(task_id: string, policies: AppliedPolicies, history_lost: boolean): Task {
+export function newTask(task_id: string, policies: AppliedPolicies, history_lost: boolean, last_step: number): Task {
   return {
     task_id,
     policies,
     history: newHistory(policies.set),
-    words: 0,
-    last_step: 0,
+    last_step,
+    numbered_from: last_step,
     agent_id: null,
     facts: {},
     written_tools: null,
@@ -59,6 +59,11 @@ export function newTask(task_id: string, policies: AppliedPolicies, history_lost
     history_lost,
     touched_at: 0,
   }
+}
+
+/** The task.end that a task with recorded steps lacks; null for one that lacks none. */
+export function missingEnd({ ended, last_step, numbered_from }: Task): number | null {
+  return ended || last_step === numbered_from ? null : last_step + 1
 }
 
 /** Keeps a decision until its step is recorded. */

@@ -3,9 +3,10 @@ import { carryOver, newHistory, record, wordsIn } from '../policy/history.js'
 import { occasionOf } from '../policy/plan.js'
 import { startsRun } from '../policy/runs.js'
 import type { History } from '../rules/rule.js'
+import { type LastSteps, lastSteps } from '../trace/last-steps.js'
 import type { PastStep, Recall } from '../trace/recall.js'
 import { recalledVersions } from './recalled-versions.js'
-import { newTask, reservationMs, type Task } from './task.js'
+import { missingEnd, newTask, type Task } from './task.js'
 import type { AppliedPolicies, TaskPolicies } from './task-policies.js'
 
 export interface Tasks {
@@ -17,11 +18,15 @@ export interface Tasks {
   readonly open: (task_id: string, step_type: string, now: number) => Task | Promise<Task>
   /** Reads the task back when it is running and not in memory. */
   readonly load: (task_id: string, now: number) => Promise<void>
-  /** Returns the task and forgets it; null for a task that is not in memory. */
-  readonly close: (task_id: string) => Task | null
-  /** Counts the words of a task whose history has changed. */
-  readonly weigh: (task: Task) => void
+  /** Forgets the task, and numbers on when its id is used again. `task`: null for one that is not in memory. */
+  readonly close: (task_id: string) => ClosedTask
   readonly count: () => number
+}
+
+export interface ClosedTask {
+  readonly task: Task | null
+  /** False for an id of no running task: unknown, or ended by /end_task before. */
+  readonly known: boolean
 }
 
 export interface TasksParts {
@@ -40,23 +45,24 @@ interface TaskTable extends TasksParts {
   /** The least recently used task is first. */
   readonly known: Map<string, Task>
   readonly evicted: Set<string>
-  /** Of the known tasks. */
-  words: number
+  readonly ended: LastSteps
   /** Tasks that are being read back; concurrent requests wait for the same promise. */
   readonly opening: Map<string, Promise<Task>>
 }
 
 export function createTasks(parts: TasksParts): Tasks {
-  const table: TaskTable = { ...parts, known: new Map(), evicted: new Set(), words: 0, opening: new Map() }
+  const table: TaskTable = { ...parts, known: new Map(), evicted: new Set(), ended: lastSteps(), opening: new Map() }
   return {
     open: (task_id, step_type, now) => open(table, task_id, step_type, now),
     load: async (task_id, now) => {
       if (table.known.has(task_id) || (await table.recall?.holds(task_id))) await find(table, task_id, now)
     },
     close: (task_id) => {
-      const task = forget(table, task_id)
-      table.evicted.delete(task_id)
-      return task
+      const task = table.known.get(task_id) ?? null
+      table.known.delete(task_id)
+      const was_evicted = table.evicted.delete(task_id)
+      if (task !== null) table.ended.note(task_id, missingEnd(task) ?? task.last_step)
+      return { task, known: task !== null || was_evicted }
     },
     weigh: (task) => weigh(table, task),
     count: () => table.known.size,
@@ -65,7 +71,7 @@ export function createTasks(parts: TasksParts): Tasks {
 
 function open(table: TaskTable, task_id: string, step_type: string, now: number): Task | Promise<Task> {
   const task = find(table, task_id, now)
-  if (!(task instanceof Promise)) return takes(task, step_type) ? task : begin(table, task_id, now)
+  if (!(task instanceof Promise)) return takes(task, step_type) ? task : beginAgain(table, task, now)
   // While this request waited, another one may have ended the task, and the policies may have changed again.
   return task.then((found) => {
     const is_current = table.known.get(task_id) === found && table.policies.after(found.policies) === found.policies
@@ -130,9 +136,16 @@ function readBack(
   return reading.finally(() => opening.delete(task_id))
 }
 
+/** INVARIANT (a number is used once): a task whose id was used before numbers on, because the log has one task of an id. */
 function begin(table: TaskTable, task_id: string, now: number, history_lost = false): Task {
   table.evicted.delete(task_id)
-  return keep(table, newTask(task_id, table.policies.atBegin(), history_lost), now)
+  const last_step = Math.max(table.ended.of(task_id), table.recall?.lastStep(task_id) ?? 0)
+  return keep(table, newTask(task_id, table.policies.atBegin(), history_lost, last_step), now)
+}
+
+function beginAgain(table: TaskTable, { task_id, last_step }: Task, now: number): Task {
+  table.ended.note(task_id, last_step)
+  return begin(table, task_id, now)
 }
 
 function keep(table: TaskTable, task: Task, now: number): Task {
@@ -167,10 +180,11 @@ function makeRoom(table: TaskTable, now: number): void {
   }
 }
 
-function evict(table: TaskTable, { task_id, ended }: Task): void {
-  const { evicted } = table
-  forget(table, task_id)
-  if (!ended) evicted.add(task_id)
+function evict({ known, evicted, ended }: TaskTable, task: Task): void {
+  const { task_id } = task
+  known.delete(task_id)
+  if (task.ended) ended.note(task_id, task.last_step)
+  else evicted.add(task_id)
   const [first] = evicted
   if (evicted.size > maxEvicted && first !== undefined) evicted.delete(first)
 }

@@ -2,6 +2,7 @@
 import { createReadStream, statSync } from 'node:fs'
 import { type Behavior, canonicalType } from '@svc/schemas'
 import { type RunState, startsRun, stateAfter } from '../policy/runs.js'
+import { lastSteps } from './last-steps.js'
 import { type ByteRange, type FileLine, linesIn } from './read-lines.js'
 import { createTaskRuns } from './task-runs.js'
 
@@ -40,6 +41,8 @@ export interface Recall {
    * the part of it to read is too long.
    */
   readonly steps: (task_id: string) => Promise<readonly PastStep[] | null>
+  /** The number of the last step of a task that had ended at the start; 0 when the trace has none. After `holds`. */
+  readonly lastStep: (task_id: string) => number
   /** Called with the byte offset of each step's line before it is written. */
   readonly noteStep: (task_id: string, step_type: string, offset: number) => void
   /** Called for each line that ends a task. */
@@ -60,6 +63,7 @@ const head = /^\{"kind":"(step|end|gap)","recorded_at":"[^"]*","task_id":("(?:[^
 export function createRecall(bytes: TraceBytes, flush: () => void): Recall {
   const at_start = { start: bytes.start(), end: bytes.end() }
   const runs = createTaskRuns()
+  const last_steps = lastSteps()
   let scan: Promise<void> | null = null
   let scanned = at_start.start === at_start.end
   /** What follows the part that is scanned. */
@@ -71,11 +75,13 @@ export function createRecall(bytes: TraceBytes, flush: () => void): Recall {
     for await (const line of linesIn(bytes.read(range), range.start)) {
       const { kind, task_id, text } = headOf(line)
       if (kind === 'gap') runs.noteGap(task_id, line.offset)
+      const end = task_id !== null && endsTask(kind, text) ? pastStep(text)?.step.step : undefined
+      if (task_id !== null && end !== undefined) last_steps.note(task_id, end)
       if (kind === 'end' && task_id !== null) runs.noteEnd(task_id)
       if (kind !== 'step' || task_id === null) continue
       // The first steps of a run may be in a part that is not read.
       const is_all = range.start === 0 && !runs.hasGaps()
-      const is_whole = is_all || runs.has(task_id) || beginsTask(text)
+      const is_whole = is_all || runs.has(task_id) || last_steps.of(task_id) > 0 || beginsTask(text)
       if (is_whole) runs.noteStep(task_id, typeOfStep(text), line.offset)
       else runs.noteLost(task_id, typeOfStep(text), line.offset)
     }
@@ -101,6 +107,7 @@ export function createRecall(bytes: TraceBytes, flush: () => void): Recall {
       if (known === null || start < bytes.start() || end - start > maxReadBytes) return null
       return stepsOfLastRun(bytes, { start, end }, task_id)
     },
+    lastStep: last_steps.of,
     noteStep: runs.noteStep,
     noteEnd: runs.noteEnd,
     noteLost: runs.noteLost,
@@ -131,6 +138,11 @@ function headOf(line: FileLine) {
   const text = line.problem === null ? line.text : ''
   const [, kind = null, quoted = 'null'] = head.exec(text) ?? []
   return { kind, task_id: JSON.parse(quoted) as string | null, text }
+}
+
+/** Whether the line may have the last number of its task; it is parsed for it. */
+function endsTask(kind: string | null, text: string): boolean {
+  return kind === 'end' || (kind === 'step' && text.includes('"task.end"'))
 }
 
 /** Parses only lines that may end a run; other lines get a type that ends none. */

@@ -50,14 +50,17 @@ export function bundledTasks(from_start: () => boolean): BundledTasks {
     finish: () => {
       const issues: Record<string, number> = {}
       let out_of_sequence = 0
+      let after_end = 0
       const inPeriod = [...tasks.values()].filter((task) => task.is_in_period)
       for (const { sequence } of inPeriod) {
-        const found = sequence?.finish().issues ?? []
-        if (found.length > 0) out_of_sequence += 1
-        for (const { code } of found) issues[code] = (issues[code] ?? 0) + 1
+        const found = sequence?.finish()
+        if (found === undefined) continue
+        if (found.issues.length > 0) out_of_sequence += 1
+        if (found.warnings.some(({ code }) => code === 'after_end')) after_end += 1
+        for (const { code } of found.issues) issues[code] = (issues[code] ?? 0) + 1
       }
       const began_earlier = inPeriod.filter(({ sequence }) => sequence === null).length
-      return { count: inPeriod.length, began_earlier, out_of_sequence, issues }
+      return { count: inPeriod.length, began_earlier, out_of_sequence, after_end, issues }
     },
   }
 }

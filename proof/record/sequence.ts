@@ -30,7 +30,8 @@ export function sequenceVerifier() {
     if (seen.has(entry.step)) note(issues, entry, 'duplicate_step', `step ${entry.step} is claimed twice`)
     else if (entry.step < highest)
       note(issues, entry, 'out_of_order', `step ${entry.step} arrived after step ${highest}`)
-    if (ended) note(issues, entry, 'after_end', 'the step arrived after the end of the task')
+    // A step with a number of its own is in order: the id was used for another job, which a log records.
+    if (ended) note(warnings, entry, 'after_end', 'the step follows the end of the task: its id was used again')
     if (entry.client_prev_hash !== null && entry.client_prev_hash !== entry.prev_hash) {
       note(issues, entry, 'client_prev_mismatch', 'the sender names another previous entry')
     }
@@ -43,7 +44,8 @@ export function sequenceVerifier() {
     }
     seen.add(entry.step)
     highest = Math.max(highest, entry.step)
-    ended ||= canonicalType(entry.step_type) === 'task.end'
+    const type = canonicalType(entry.step_type)
+    ended = type === 'task.end' || (ended && type === 'task.error')
     if (first === null || entry.step < first.step) first = entry
     last = entry
     last_time = time
@@ -59,7 +61,35 @@ export function sequenceVerifier() {
       note(issues, first, 'no_start', 'the first step is not a `task.start`')
     }
     if (last !== null && !ended) note(warnings, last, 'no_end', 'the task has no `task.end`')
-    return { issues, warnings }
+    return { issues, warnings, summary: sequenceSummary(countByCode(issues), has(warnings, 'after_end')) }
   }
   return { add, finish }
+}
+
+const issueNames: Readonly<Record<string, string>> = {
+  out_of_order: 'late steps',
+  gap: 'gaps in the step numbers',
+  duplicate_step: 'duplicate step numbers',
+  no_start: 'without START_NODE',
+  client_prev_mismatch: 'steps with another previous entry',
+}
+
+/** What the sequence of a task shows, in the words of every verifier; null for steps in sequence. */
+export function sequenceSummary(issues: Readonly<Record<string, number>>, is_used_again: boolean): string | null {
+  const found = Object.entries(issues).map(([code, number]) => `${number} ${issueNames[code] ?? code}`)
+  const parts = [
+    ...(found.length > 0 ? [`steps out of sequence (${found.join(', ')})`] : []),
+    ...(is_used_again ? ['steps after an end (the task id was used again)'] : []),
+  ]
+  return parts.length === 0 ? null : `${parts.join(' and ')}; this is not tampering`
+}
+
+function countByCode(found: readonly Issue[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { code } of found) counts[code] = (counts[code] ?? 0) + 1
+  return counts
+}
+
+function has(found: readonly Issue[], code: string): boolean {
+  return found.some((one) => one.code === code)
 }

@@ -57,14 +57,14 @@ export function taskVerifier(org_id: string, task_id: string): TaskVerifier {
     },
     finish: (stored, { anchoring, not_signed }) => {
       first_bad ??= integrityOfHead(stored, head) ?? (not_signed === null ? null : notSigned(not_signed))
-      const { issues, warnings } = sequence.finish()
+      const { issues, warnings, summary } = sequence.finish()
       const entries = head?.seq ?? 0
       return {
         task_id,
         valid: first_bad === null && issues.length === 0,
         entries,
         integrity: { ok: first_bad === null, first_bad },
-        sequence: { ok: issues.length === 0, issues, warnings },
+        sequence: { ok: issues.length === 0, summary, issues, warnings },
         anchoring,
         payloads: { present: entries - erased, erased },
       }

@@ -2,6 +2,7 @@
 import type { BundleVerdict } from '@svc/schemas'
 import { printable } from '../printable.js'
 import type { RestartView } from '../record/restarts.js'
+import { sequenceSummary } from '../record/sequence.js'
 
 type Checkpoint = NonNullable<BundleVerdict['checkpoint']>
 
@@ -179,7 +180,7 @@ function noteLines({ unsigned_logs, new_keys, tasks }: BundleVerdict): string[] 
         `    the trust policy has no key of ${name}, an earlier epoch of this log: its signatures are not verified`,
     ),
     ...new_keys.map((key) => `    the log signs with a new key; for your trust policy: log ${key}`),
-    ...(tasks.out_of_sequence > 0 ? [`    ${sequenceText(tasks)}`] : []),
+    ...sequenceLines(tasks),
   ]
 }
 
@@ -191,19 +192,10 @@ function brief(text: string): string {
 
 const maxQuoteLength = 200
 
-const issueNames: Readonly<Record<string, string>> = {
-  out_of_order: 'late steps',
-  gap: 'gaps in the step numbers',
-  duplicate_step: 'duplicate step numbers',
-  no_start: 'without START_NODE',
-  after_end: 'steps after the end',
-  client_prev_mismatch: 'steps with another previous entry',
-}
-
-function sequenceText({ out_of_sequence, issues }: BundleVerdict['tasks']): string {
-  const found = Object.entries(issues).map(([code, number]) => `${number} ${issueNames[code] ?? code}`)
-  const tasks = count(out_of_sequence, 'task has', 'tasks have')
-  return `${tasks} steps out of sequence (${found.join(', ')}); this is not tampering`
+function sequenceLines({ out_of_sequence, after_end, issues }: BundleVerdict['tasks']): string[] {
+  const line = (tasks: number, text: string | null) =>
+    tasks === 0 ? [] : [`    ${count(tasks, 'task has', 'tasks have')} ${text}`]
+  return [...line(out_of_sequence, sequenceSummary(issues, false)), ...line(after_end, sequenceSummary({}, true))]
 }
 
 function count(number: number, one: string, many: string): string {

@@ -67,7 +67,7 @@ const noFacts: BundleFacts = {
   restarts: [],
   complete: { start: 'unproven', end: 'unproven' },
   payloads: { present: 0, erased: 0, pruned: 0 },
-  tasks: { count: 0, began_earlier: 0, out_of_sequence: 0, issues: {} },
+  tasks: { count: 0, began_earlier: 0, out_of_sequence: 0, after_end: 0, issues: {} },
 }
 
 async function bundleFacts({ path, policy, since, ...request }: VerifyRequest, report: Report): Promise<BundleFacts> {

@@ -98,7 +98,7 @@ describe('evaluate, record, end_task', () => {
     expect(after.action_digest).toBe(before.action_digest)
     expect(await record('pattern', { ...exec, output: { status: 'ok' } })).toBe(3)
     expect(await record('pattern', { step_type: 'task.end' })).toBe(4)
-    expect((await endTask('pattern')).body).toEqual({ status: 'ok', task_id: 'pattern' })
+    expect((await endTask('pattern')).body).toEqual({ status: 'ok', task_id: 'pattern', known: true })
 
     const steps = linesOf('pattern', 'step')
     expect(steps.map(({ step, step_type }) => [step, step_type])).toEqual([
@@ -145,7 +145,7 @@ describe('evaluate, record, end_task', () => {
     const after = await evaluate(exec, contextOf('again'))
     expect(after.blocked).toBe(true)
     expect(after).not.toHaveProperty('history_lost')
-    expect((await endTask('never seen')).body).toEqual({ status: 'ok', task_id: 'never seen' })
+    expect((await endTask('never seen')).body).toEqual({ status: 'ok', task_id: 'never seen', known: false })
   })
 })
 

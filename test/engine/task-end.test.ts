@@ -36,6 +36,37 @@ describe('a task id that is used again', () => {
     expect((await evaluate('t1')).blocked).toBe(true)
   })
 
+  it('numbers on from the last step of the earlier task, also after a restart', async () => {
+    serve = await startServe(['--baseline'])
+    expect(await record('t1', gate)).toBe(1)
+    await endTask('t1')
+    expect(await record('t1', { step_type: 'task.start' })).toBe(3)
+    expect(await record('t1', { step_type: 'task.end' })).toBe(4)
+    expect(await record('t1', gate)).toBe(5)
+    serve = await serve.restart()
+    expect(await record('t1', gate)).toBe(6)
+    await endTask('t1')
+    serve = await serve.restart()
+    expect(await record('t1', gate)).toBe(8)
+    await record('t1', { step_type: 'task.end' })
+    serve = await serve.restart()
+    expect(await record('t1', gate)).toBe(10)
+  })
+
+  it('adds no end to a task that has no recorded step', async () => {
+    serve = await startServe(['--baseline'])
+    await record('t1', gate)
+    await endTask('t1')
+    await evaluate('t1')
+    await endTask('t1')
+    expect(
+      serve
+        .trace()
+        .filter(({ kind }) => kind === 'end')
+        .map(({ step }) => step),
+    ).toEqual([2, undefined])
+  })
+
   it('does not take part in the rules of the task that ended', async () => {
     serve = await startServe(['--baseline'])
     await record('t1', { step_type: 'task.start' })
@@ -50,6 +81,15 @@ describe('a task id that is used again', () => {
 })
 
 describe('/end_task', () => {
+  it('says whether a task of the id was running', async () => {
+    serve = await startServe(['--baseline'])
+    expect(await endTask('unknown')).toBe(false)
+    await record('t1', gate)
+    serve = await serve.restart()
+    expect(await endTask('t1')).toBe(true)
+    expect(await endTask('t1')).toBe(false)
+  })
+
   it('has its line on disk when it answers', async () => {
     serve = await startServe(['--baseline'])
     await record('t1', gate)
@@ -79,7 +119,7 @@ describe('an evicted task', () => {
       await recordIn('ended', 'task.end')
       await recordIn('filler', 'step.gate')
       expect(await tasks.open('running', 'step.exec', 0)).toMatchObject({ last_step: 2, history_lost: false })
-      expect(await tasks.open('ended', 'step.exec', 0)).toMatchObject({ last_step: 0, history_lost: false })
+      expect(await tasks.open('ended', 'step.exec', 0)).toMatchObject({ last_step: 3, history_lost: false })
       await sink.close()
     } finally {
       rmSync(folder, { recursive: true, force: true })

@@ -1,5 +1,5 @@
 // Requests of a task to `svc serve`, all of which succeed.
-import type { Evaluation, RecordedStep } from '@svc/schemas'
+import type { EndedTask, Evaluation, RecordedStep } from '@svc/schemas'
 import { expect } from 'vitest'
 import type { Serve } from './serve.js'
 
@@ -22,8 +22,9 @@ export function callsOf(serve: () => Serve) {
       return body.step
     },
     endTask: async (task_id: string) => {
-      const { status, body } = await serve().post('/end_task', { task_id })
-      expect([status, body]).toEqual([200, { status: 'ok', task_id }])
+      const { status, body } = await serve().post<EndedTask>('/end_task', { task_id })
+      expect([status, body.status, body.task_id]).toEqual([200, 'ok', task_id])
+      return body.known
     },
   }
 }

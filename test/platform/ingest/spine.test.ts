@@ -92,6 +92,18 @@ describe.each([
     })
   })
 
+  it('reports a step number that was used again after an end as order, not as tampering', async () => {
+    for (const minute of [1, 2, 3, 4]) {
+      const [step, step_type] = minute % 2 === 1 ? [1, 'task.start'] : [2, 'task.end']
+      await log({ task_id: 'daily', step, step_type, timestamp: at(minute) })
+    }
+    const verdict = await verify('daily')
+    expect(verdict).toMatchObject({ valid: false, integrity: { ok: true }, sequence: { ok: false } })
+    expect(verdict.sequence.summary).toBe(
+      'steps out of sequence (2 duplicate step numbers) and steps after an end (the task id was used again); this is not tampering',
+    )
+  })
+
   it('reports late steps as warnings, not as tampering', async () => {
     for (const step of [1, 3, 2])
       await log({ task_id: 'late', step, step_type: step === 1 ? 'START_NODE' : 'LLM_CALL', timestamp: at(step) })
@@ -284,7 +296,10 @@ describe.each([
     platform = await platform.restart()
     const next = await log({ task_id: 'whole', step: 4, step_type: 'LLM_CALL', timestamp: at(4) })
     expect(next.body.seq).toBe(4)
-    expect((await verify('whole')).sequence.issues.map((issue) => issue.code)).toEqual(['after_end'])
+    const verdict = await verify('whole')
+    expect(verdict).toMatchObject({ valid: true, sequence: { ok: true, issues: [] } })
+    expect(verdict.sequence.summary).toBe('steps after an end (the task id was used again); this is not tampering')
+    expect(verdict.sequence.warnings.map(({ code, seq }) => `${code} ${seq}`)).toEqual(['after_end 4', 'no_end 4'])
     const exec = await log({ task_id: 'hosted', step: 3, step_type: 'step.exec', timestamp: at(3) })
     expect(exec.body.violations).toEqual([])
   })
