@@ -4215,6 +4215,10 @@ export interface Prune {
 export interface Readiness {
   ready: boolean
   load_state: 'enforcing' | 'stale_cache' | 'none_configured' | 'unavailable' | 'all_dropped'
+  /**
+   * Whether policies are in effect; without them every step is allowed, or blocked with --fail-closed
+   */
+  enforcing: boolean
 }
 
 /**

@@ -9,6 +9,8 @@ type DecisionCounts = ReturnType<Decisions['counts']>
 export interface Counted {
   readonly decisions: DecisionCounts
   readonly trace: EngineHealth['trace']
+  /** ms since 1970 */
+  readonly now: number
 }
 
 export interface Meter {
@@ -27,7 +29,7 @@ export function createMeter(): Meter {
   const evaluations = { allow: 0, warn: 0, ask: 0, block: 0 }
   const counted = { steps: 0, incidents: 0 }
   const buckets = bounds.map(() => 0)
-  const seconds = { sum: 0, count: 0 }
+  const took = { sum: 0, count: 0 }
   return {
     evaluated: (outcome) => {
       evaluations[outcome] += 1
@@ -37,11 +39,12 @@ export function createMeter(): Meter {
       counted.incidents += incidents
     },
     took: (time) => {
-      seconds.sum += time
-      seconds.count += 1
+      took.sum += time
+      took.count += 1
       for (const [index, bound] of bounds.entries()) if (time <= bound) buckets[index] = (buckets[index] ?? 0) + 1
     },
-    text: ({ load_state, set, offered }, tasks, { decisions, trace }) => {
+    text: (policies, tasks, { decisions, trace, now }) => {
+      const { load_state, set, offered } = policies
       const outcomes = Object.entries(evaluations)
       const name = 'svc_evaluate_seconds'
       return `${[
@@ -53,9 +56,9 @@ export function createMeter(): Meter {
         ),
         metric(name, 'histogram', 'Time to decide on a step.', [
           ...bounds.map((bound, index) => `${name}_bucket{le="${bound}"} ${buckets[index]}`),
-          `${name}_bucket{le="+Inf"} ${seconds.count}`,
-          `${name}_sum ${seconds.sum}`,
-          `${name}_count ${seconds.count}`,
+          `${name}_bucket{le="+Inf"} ${took.count}`,
+          `${name}_sum ${took.sum}`,
+          `${name}_count ${took.count}`,
         ]),
         metric('svc_steps_recorded_total', 'counter', 'Steps recorded.', [`svc_steps_recorded_total ${counted.steps}`]),
         metric('svc_incidents_total', 'counter', 'Incidents written.', [`svc_incidents_total ${counted.incidents}`]),
@@ -71,7 +74,8 @@ export function createMeter(): Meter {
           '1 for the current load state.',
           states.map((state) => `svc_load_state{state="${state}"} ${state === load_state ? 1 : 0}`),
         ),
-        ...traceMetrics(trace),
+        ...fetchMetrics(policies, now),
+        ...traceMetrics(trace, now),
       ].join('\n')}\n`
     },
   }
@@ -89,15 +93,42 @@ function decisionMetrics({ open, unrecorded }: DecisionCounts): string[] {
   ]
 }
 
+/** `expires_at` is null for files, which do not expire. */
+function fetchMetrics({ last_fetch_at, last_fetch_succeeded, expires_at }: LoadedPolicies, now: number): string[] {
+  return present([
+    ['svc_policies_fetched_timestamp_seconds', 'gauge', 'When policies were last asked for.', seconds(last_fetch_at)],
+    ['svc_policies_fetched', 'gauge', '1 when policies were fetched then, 0 when not.', last_fetch_succeeded ? 1 : 0],
+    [
+      'svc_policies_fresh_seconds',
+      'gauge',
+      'How long the policies in effect count as fresh.',
+      expires_at === null ? null : Math.max(0, (expires_at - now) / 1000),
+    ],
+  ])
+}
+
+function seconds(time: number | null): number | null {
+  return time === null ? null : time / 1000
+}
+
 /** None for a trace without a queue. */
-function traceMetrics({ waiting_lines, waiting_bytes, dropped, rejected, sent }: EngineHealth['trace']): string[] {
+function traceMetrics(trace: EngineHealth['trace'], now: number): string[] {
+  const { waiting_lines, waiting_bytes, oldest_at, dropped, rejected, sent } = trace
+  const oldest = oldest_at === null ? 0 : Math.max(0, (now - Date.parse(oldest_at)) / 1000)
   const rows = [
     ['svc_trace_waiting_lines', 'gauge', 'Lines of the trace that wait to be sent.', waiting_lines],
     ['svc_trace_waiting_bytes', 'gauge', 'Bytes of the trace that wait to be sent.', waiting_bytes],
+    ['svc_trace_oldest_seconds', 'gauge', 'Age of the oldest line that waits to be sent.', waiting_lines && oldest],
     ['svc_trace_dropped_total', 'counter', 'Lines dropped because the spool was full.', dropped],
     ['svc_trace_rejected_total', 'counter', 'Lines that the receiver rejected.', rejected],
     ['svc_trace_sent_total', 'counter', 'Lines that left the queue without being rejected.', sent],
   ] as const
+  return present(rows)
+}
+
+type Row = readonly [name: string, type: 'gauge' | 'counter', help: string, value: number | null]
+
+function present(rows: readonly Row[]): string[] {
   return rows.flatMap(([name, type, help, value]) =>
     value === null ? [] : [metric(name, type, help, [`${name} ${value}`])],
   )

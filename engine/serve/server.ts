@@ -79,7 +79,7 @@ function routesOf(parts: ServerParts, bodies: BodyReader, isListening: () => boo
     return json(healthOf(source.current(), known, parts.instance_id, clock()))
   }
   const metrics = () => {
-    const counted = { decisions: decisions.counts(), trace: parts.trace() }
+    const counted = { decisions: decisions.counts(), trace: parts.trace(), now: clock() }
     return { status: 200, type: metricsType, text: meter.text(source.current(), engine.tasks(), counted) }
   }
   return {
@@ -140,7 +140,7 @@ function prefersMinimal(header: string | string[] | undefined): boolean {
 function readiness({ source, fail_closed }: ServerParts, listening: boolean): Answer {
   const { load_state } = source.current()
   const ready = listening && !(fail_closed && !isGoverned(load_state))
-  return json({ ready, load_state }, ready ? 200 : 503)
+  return json({ ready, load_state, enforcing: isGoverned(load_state) }, ready ? 200 : 503)
 }
 
 function handlerFor(routes: Routes, request: IncomingMessage, response: ServerResponse): Handler {

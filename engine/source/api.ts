@@ -1,6 +1,6 @@
 // Policies from a platform: fetched, cached on disk, and asked for again in the background (docs/design/engine.md §6).
 import type { PolicyCache } from './cache.js'
-import { changeLines, recoveryLine } from './changes.js'
+import { changeLines, problemLine, recoveryLine } from './changes.js'
 import { afterAnswer, afterCut, type Connection, delayBefore, isCut, notConnected, waitOf } from './connection.js'
 import { fetchPolicies, type PlatformAddress } from './fetch.js'
 import { emptyMemory, type Learned, learn, type Memory } from './memory.js'
@@ -98,7 +98,7 @@ async function request(parts: ApiSourceParts, { memory, connection }: State, wai
 function reporter(report: (line: string) => void) {
   let reported: ReadonlySet<string> = new Set()
   return (before: Memory, { next, problem }: Learned) => {
-    if (problem !== null && !reported.has(problem)) report(problem)
+    if (problem !== null && !reported.has(problem)) report(problemLine(problem, next.current))
     reported = problem === null ? new Set() : new Set([...reported, problem])
     if (!before.started) return
     const recovered = recoveryLine(before.current, next.current)

@@ -1,7 +1,8 @@
 // Log lines about the policies in effect: each change is reported once.
-import type { DroppedPolicy } from '@svc/schemas'
+import { type DroppedPolicy, isoTime } from '@svc/schemas'
 import type { Finding } from '../findings/finding.js'
 import type { LoadedPolicies } from './source.js'
+import { isGoverned } from './state.js'
 
 /**
  * Lines for rejected policies, warnings and an ungoverned state that are new since `before`, or all of them when it is
@@ -16,10 +17,20 @@ export function changeLines(before: LoadedPolicies | null, after: LoadedPolicies
   return [...byCause(rejected).map(sharedLine), ...warnings, ...(entered === null ? [] : [entered])]
 }
 
-/** A line for policies that are enforced after another state; null for any other change. */
+/** A line for policies that are enforced after another state, or fetched after a failure; null for any other change. */
 export function recoveryLine(before: LoadedPolicies, after: LoadedPolicies): string | null {
-  if (before.load_state === 'enforcing' || after.load_state !== 'enforcing') return null
-  return `${after.load_state}: ${after.set.count} of ${after.offered} policies in effect`
+  const counts = `${after.set.count} of ${after.offered} policies in effect`
+  if (before.load_state !== 'enforcing' && after.load_state === 'enforcing') return `${after.load_state}: ${counts}`
+  const is_back = !before.last_fetch_succeeded && after.last_fetch_succeeded
+  return is_back && before.load_state === after.load_state ? `policies are fetched again: ${counts}` : null
+}
+
+/** The problem of a fetch with the policies that it leaves in effect. */
+export function problemLine(problem: string, { set, load_state, expires_at }: LoadedPolicies): string {
+  if (!isGoverned(load_state)) return problem
+  const policies = set.count === 1 ? '1 policy stays' : `${set.count} policies stay`
+  const is_stale = load_state === 'stale_cache' || expires_at === null
+  return `${problem}; ${policies} in effect${is_stale ? ', stale' : `, fresh until ${isoTime(expires_at)}`}`
 }
 
 interface Rejected {

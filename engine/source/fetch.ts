@@ -68,7 +68,7 @@ export async function fetchPolicies(
   } catch (error) {
     return {
       kind: 'failed',
-      problem: `no policies from ${origin}: ${reasonOf(error, timeout)}`,
+      problem: `policies cannot be fetched from ${origin}: ${reasonOf(error, timeout)}`,
       retry_after: null,
       is_cut: true,
     }

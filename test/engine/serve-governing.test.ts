@@ -155,7 +155,11 @@ describe('while no policy is in effect', () => {
   it('every step is allowed; readiness and one line report it', async () => {
     serve = await startServe(['--policy-file', 'p.yaml'], { 'p.yaml': wrong })
     expect((await ask('t')).blocked).toBe(false)
-    expect((await serve.call<Readiness>('GET', '/readyz')).body).toEqual({ ready: true, load_state: 'all_dropped' })
+    expect((await serve.call<Readiness>('GET', '/readyz')).body).toEqual({
+      ready: true,
+      load_state: 'all_dropped',
+      enforcing: false,
+    })
     expect(serve.printed().err.match(/all_dropped/g)).toHaveLength(1)
   })
 

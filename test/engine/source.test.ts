@@ -172,6 +172,21 @@ describe('a platform', () => {
     },
   )
 
+  it('that fails for a time is reported with the policies that stay in effect, and when it answers again', async () => {
+    const { state, url } = await startEndpoint()
+    serve = await startServe([], {}, envFor(url, { SVC_POLICY_TTL_SECONDS: '600' }))
+    const metrics = async () => (await fetch(`${serve?.url}/metrics`)).text()
+    expect(await metrics()).toMatch(/^svc_policies_fetched 1$/m)
+    state.status = 503
+    for (let asked = 0; asked < 2; asked++) await serve.call('POST', '/reload')
+    expect(serve.printed().err.match(/answered 503; 1 policy stays in effect, fresh until 2/g)).toHaveLength(1)
+    expect(await metrics()).toMatch(/^svc_policies_fetched 0\n(.*\n){2}svc_policies_fresh_seconds [1-9]/m)
+    state.status = 200
+    for (let asked = 0; asked < 2; asked++) await serve.call('POST', '/reload')
+    const again = () => serve?.printed().err.match(/policies are fetched again: 1 of 1 policies in effect\n/g)
+    await vi.waitFor(() => expect(again()).toHaveLength(1), soon)
+  })
+
   it('that supplies policies later is reported as enforcing, once', async () => {
     const { state, url } = await startEndpoint()
     state.status = 404
