@@ -22,7 +22,7 @@ export function greeting(platform: RunningPlatform, config: Config, greeted: Gre
   const head = `
 svc platform is running at ${url}  (${databases[platform.database]}, data in ${config.data_dir})
 
-  sign in         ${greeted.link ?? `${own}/sign-in`}
+  sign in         ${greeted.link ?? `as ${config.owner_email} at ${own}/sign-in`}
 `
   const foot = `\nAPI description: ${own}/docs      stop: Ctrl+C\n`
   if (!isLoopback(config)) return `${head}${unshown(file)}${foot}`
@@ -38,7 +38,7 @@ svc platform is running at ${url}  (${databases[platform.database]}, data in ${c
   if (api_key === null || !greeted.isKeyValid) {
     const why = api_key === null ? 'created by another process of this database' : 'rolled or revoked'
     const line = greeted.isTerminal ? operator_token : `in ${file} (only you can read it)`
-    return `${known}  API key         ${why}: create one with \`svc key create NAME\`\n  operator token  ${line}\n${foot}`
+    return `${known}  API key         ${why}: create one with \`npx --no-install svc key create NAME\`\n  operator token  ${line}\n${foot}`
   }
   const key = shown(greeted, file, 'api_key', api_key)
   const lines = greeted.isTerminal

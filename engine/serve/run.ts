@@ -7,7 +7,7 @@ import { printable } from '@svc/proof'
 import { unknownVariables } from '../environment.js'
 import { changeLines } from '../source/changes.js'
 import type { LoadedPolicies } from '../source/source.js'
-import { logProblem, openMemoryStore, openSink } from '../trace/choose.js'
+import { logProblem, openMemoryStore, openSink, reportOtherSpools } from '../trace/choose.js'
 import { incidentProblem, withIncidents } from '../trace/incidents.js'
 import {
   addressIn,
@@ -53,6 +53,7 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     await listen(server, options.port, options.host)
     announce(server, source.current(), sink.on_stdout ? err : out, err)
     setImmediate(warmUp)
+    void reportOtherSpools(log, report)
     const watch = setInterval(() => {
       decisions.check()
       saveAll(decisions)

@@ -1,10 +1,11 @@
 // The trace on its way to the platform: every line is in a journal on disk before the step is answered, and is sent from there.
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { requestJson } from '@svc/proof'
 import { isoTime } from '@svc/schemas'
 import { createDroppedSteps, type DroppedSteps, type Gap } from './dropped-steps.js'
 import { type Journal, openJournal } from './journal.js'
+import { apiSpool } from './other-spools.js'
 import { postTraces, type TracePlatform } from './post-traces.js'
 import { createRecall, type Recall } from './recall.js'
 import { keepRejected } from './rejected-lines.js'
@@ -34,11 +35,8 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
   const { url, agent_key } = platform
   const max_bytes = spool_mib * mebibyte
   const limits = { max_bytes, reserved_bytes: reservedBytes, kept_bytes: keptBytes, file_bytes: fileBytes }
-  const spool = join(folder, 'spool')
-  const name = `traces-${nameOf(url, agent_key)}`
-  const journal = openJournal(spool, name, limits, report)
-  reportShared(journal, join(spool, name), report)
-  const dropped = createDroppedSteps(journal.folders, randomUUID, journal.noteUnsaved)
+  const journal = openJournal(join(folder, 'spool'), apiSpool(url, agent_key).name, limits, report)
+  const dropped = createDroppedSteps(journal.folders, randomUUID)
   const recall = createRecall(journal.bytes, journal.drain)
   for (const { task_id } of dropped.earlier) recall.noteGap(task_id, journal.position())
   const intake = createIntake({ journal, dropped, recall, onGap: () => sender.wake(), report })
@@ -69,22 +67,6 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
     },
     status: () => statusOf(journal, sender, intake.dropped()),
   }
-}
-
-/** A folder can be taken over by another engine at the next start, with the histories in it. */
-function reportShared({ folders: [own] }: Journal, first: string, report: (line: string) => void): void {
-  if (own !== undefined && own !== first)
-    report(
-      `another engine uses \`${first}\`, so this one uses \`${own}\`: after a restart each may lack the history of running tasks; give each engine its own SVC_DATA_DIR`,
-    )
-}
-
-/** One folder for each platform and agent: lines are sent under one agent key. */
-function nameOf(url: string, agent_key: string): string {
-  return createHash('sha256')
-    .update(`${url.replace(/\/+$/, '')}\n${agent_key}`)
-    .digest('hex')
-    .slice(0, 16)
 }
 
 interface IntakeParts {

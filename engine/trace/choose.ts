@@ -6,8 +6,9 @@ import { inEntryFormat } from './entry-format.js'
 import { fileSink } from './file.js'
 import { type MemoryStore, memoryFile, memoryInProcess } from './memory-file.js'
 import { payloadChoices, payloadsIn, withoutPayloads } from './metadata.js'
+import { apiSpool, noteOwner, otlpSpool, reportOthers } from './other-spools.js'
 import { otlpSink } from './otlp.js'
-import { endpointProblem } from './otlp-endpoint.js'
+import { endpointAt, endpointProblem } from './otlp-endpoint.js'
 import {
   addressIn,
   agentKeyOf,
@@ -125,6 +126,20 @@ export function openSink(settings: LogSettings, out: Writable, report: (line: st
   if (payloadsIn(settings.env) === 'all') return sink
   // A history without payloads would lead to other decisions, so it is not read back.
   return { ...sink, recall: null, write: (line) => sink.write(withoutPayloads(line)) }
+}
+
+/** Notes whose queue this is, and reports the lines that wait for other locations. */
+export function reportOtherSpools(settings: LogSettings, report: (line: string) => void): Promise<void> {
+  const { env } = settings
+  const location = logLocation(settings)
+  const parent = join(dataFolder(env), 'spool')
+  const own = location.startsWith('otlp:')
+    ? otlpSpool(endpointAt(location, env).href)
+    : location === 'api'
+      ? apiSpool(env.SVC_API_URL ?? '', agentKeyOf(settings))
+      : null
+  if (own !== null) noteOwner(parent, own)
+  return reportOthers(parent, own?.name ?? null, report)
 }
 
 function problemOfApi(settings: LogSettings, name: string): string | null {

@@ -1,9 +1,7 @@
 // The trace as spans over OTLP/HTTP JSON (docs/design/engine.md §8): they wait on disk until the collector takes them.
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { versionOf } from '@svc/schemas'
-import { jsonList } from './body.js'
-import { headOf } from './line-head.js'
+import { otlpSpool } from './other-spools.js'
 import { endpointAt, type OtlpEndpoint } from './otlp-endpoint.js'
 import { failureOf, isPage, objectIn, post } from './post.js'
 import type { Delivery, Rejection } from './sender.js'
@@ -21,7 +19,7 @@ export function otlpSink(location: string, env: Environment, service: string, re
   const endpoint = endpointAt(location, env)
   const { write, spool, sender, dropped } = spooled({
     folder: join(dataFolder(env), 'spool'),
-    name: `otlp-${createHash('sha256').update(endpoint.href).digest('hex').slice(0, 32)}`,
+    name: otlpSpool(endpoint.href).name,
     noun: 'spans',
     max_bytes: maxBytes,
     deliver: (spans, signal) => postSpans(endpoint, service, spans, signal),

@@ -43,10 +43,10 @@ Sign in with this address to accept or decline the offer:
 
 {{link}}/sign-in
 
-In a terminal: svc login --url {{link}}, then svc workspace accept.`,
+In a terminal: npx --no-install svc login --url {{link}}, then npx --no-install svc workspace accept.`,
   html: `<p>{{made_by}} invites you to {{purpose}}: “{{workspace}}”.</p>
 <p>Sign in with this address to accept or decline the offer: <a href="{{link}}/sign-in">{{link}}/sign-in</a></p>
-<p>In a terminal: <code>svc login --url {{link}}</code>, then <code>svc workspace accept</code>.</p>`,
+<p>In a terminal: <code>npx --no-install svc login --url {{link}}</code>, then <code>npx --no-install svc workspace accept</code>.</p>`,
 }
 
 /** The answer of an action to an incident. */

@@ -97,7 +97,9 @@ describe('with policies of a platform', () => {
     await record(serve, 'b')
     serve.signal('SIGTERM')
     expect(await serve.ended).toBe(0)
-    expect(serve.printed().err).toContain('16 lines of the trace are not sent yet; the next start sends them')
+    expect(serve.printed().err).toContain(
+      '16 lines of the trace are not sent yet; the next start with the same location sends them',
+    )
     await platform.start()
     serve = await restarted(serve)
     await record(serve, 'c')

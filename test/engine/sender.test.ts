@@ -108,7 +108,7 @@ describe('the sender', () => {
     const first = senderTo(() => failed, { name })
     for (const line of linesOf(0, 5)) first.send(line)
     await first.sender.close()
-    expect(first.reports.at(-1)).toBe('5 incidents are not sent yet; the next start sends them')
+    expect(first.reports.at(-1)).toBe('5 incidents are not sent yet; the next start with the same location sends them')
     const second = senderTo(all, { name })
     await vi.waitFor(() => expect(second.got).toEqual(linesOf(0, 5)), soon)
     await second.sender.close()

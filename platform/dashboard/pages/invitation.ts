@@ -34,7 +34,7 @@ const accepted = pageOf(
   'Invitation accepted',
   `<p class="message">You are signed in as <strong>{{email}}</strong> and work in <strong>{{workspace}}</strong> as {{role}}.</p>
 <p><a href="/account">Your workspaces and offers</a></p>
-<p>In a terminal, continue with <code>svc login --url {{url}}</code>.</p>`,
+<p>In a terminal, continue with <code>npx --no-install svc login --url {{url}}</code>.</p>`,
 )
 
 /** The reason why an invitation cannot be accepted. */

@@ -44,7 +44,7 @@ const requestLink = pageOf(
 const signedIn = pageOf(
   'You are signed in',
   `<p>Signed in as <strong>{{email}}</strong>. <a href="/account">Your workspaces and offers</a></p>
-<p>In a terminal, continue with <code>svc login --url {{url}}</code>, and approve it on the page that it opens.</p>`,
+<p>In a terminal, continue with <code>npx --no-install svc login --url {{url}}</code>, and approve it on the page that it opens.</p>`,
 )
 const linkEnded = 'This link has expired or was already used.'
 
