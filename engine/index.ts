@@ -6,7 +6,7 @@ export { type Analysis, analyse, type ReadManifest } from './analysis/analyse.js
 export type { AnalysisFinding } from './analysis/examined.js'
 export type { Goal } from './analysis/finish.js'
 export type { FoundPath } from './analysis/paths.js'
-export { didYouMean } from './check/nearest.js'
+export { didYouMean, nearest } from './check/nearest.js'
 export { createNullRemoval, type NullRemoval } from './check/null-members.js'
 export { onOneLine, quote, quotePath } from './check/quote.js'
 export { createChecker, lazyCheck, problemSummary, type SchemaCheck, type SchemaProblem } from './check/schema-check.js'

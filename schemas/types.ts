@@ -1217,6 +1217,10 @@ export interface CopilotStep {
    */
   received_at: string
   violations: StepViolation[]
+  /**
+   * Members that were kept as properties and look like misspelt ones; absent without them
+   */
+  warnings?: string[]
 }
 
 /**

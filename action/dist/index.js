@@ -23105,11 +23105,17 @@ function parsed(text, grammar) {
 	} catch {
 		const { offset, expected } = jsonFault(text);
 		return { problem: {
-			message: `not JSON: expected ${expected}, found ${offset >= text.length ? "the end" : "something else"}`,
+			message: `not JSON: ${faultText(text, offset, expected)}`,
 			offset
 		} };
 	}
 }
+function faultText(text, offset, expected) {
+	const here = text.charAt(offset);
+	if ((expected === "name" && here === "}" || expected === "value" && here === "]") && /,\s*$/.test(text.slice(Math.max(0, offset - maxGap), offset))) return `a comma before \`${here}\`: remove the comma`;
+	return `expected ${expected}, found ${offset >= text.length ? "the end" : /[[\]{},:]/.test(here) ? `\`${here}\`` : "something else"}`;
+}
+const maxGap = 200;
 const needsScan = /\\u[dD]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/;
 function plainValue(text) {
 	if (needsScan.test(text) || !text.isWellFormed()) return void 0;

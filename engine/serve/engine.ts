@@ -29,6 +29,7 @@ import { evaluationLine, incidentLines, stepLine, withoutOwnMembers } from './li
 import type { LocalEvaluation } from './local-evaluation.js'
 import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
+import { otherAgents } from './other-agents.js'
 import { awaitRecord, missingEnd, type Reservation, reservationMs, type Task, takeDecision } from './task.js'
 import { createTaskPolicies, manifestsOfTask } from './task-policies.js'
 import { createTasks, type Tasks } from './tasks.js'
@@ -68,6 +69,8 @@ interface EngineState extends EngineParts {
   readonly evaluator: Evaluator
   readonly tasks: Tasks
   readonly agents: Map<string, JsonMap>
+  /** Takes the agent that a step names. */
+  readonly noteAgent: (agent_id: string) => void
   /** The task of each reservation. */
   readonly reservations: Map<string, Task>
 }
@@ -80,6 +83,7 @@ export function createEngine(parts: EngineParts): LocalEngine {
     evaluator: createEvaluator(parts),
     tasks,
     agents: new Map(),
+    noteAgent: otherAgents(parts.source, parts.notify),
     reservations: new Map(),
   }
   return {
@@ -109,7 +113,8 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
   if (task_id === undefined)
     throw invalid('context.task_id', 'is missing, and so is `intended.task_id`: send one of them')
   const now = state.clock()
-  const task = await state.tasks.open(task_id, intended.step_type, state.elapsed())
+  state.noteAgent(agent_id)
+  const task = await state.tasks.open(task_id, intended.step_type, now)
   setFacts(task, state.evaluator.facts(state.agents.get(agent_id), { ...context, task_id }))
   const step = state.memory.labelled({ timestamp: isoTime(now), ...intended, agent_id, task_id }, false)
   const evaluation = state.evaluator.step(task, step, occasionIn(task, step), false)
@@ -152,7 +157,8 @@ async function recordStep(state: EngineState, body: Behavior): Promise<RecordedS
   const { task_id } = sent
   if (task_id === undefined) throw invalid('step.task_id', 'is missing')
   const now = state.clock()
-  const task = await state.tasks.open(task_id, sent.step_type, state.elapsed())
+  if (sent.agent_id !== undefined) state.noteAgent(sent.agent_id)
+  const task = await state.tasks.open(task_id, sent.step_type, now)
   const known = sent.agent_id === undefined ? undefined : state.agents.get(sent.agent_id)
   if (Object.keys(task.facts).length === 0 && known !== undefined) setFacts(task, state.evaluator.facts(known, {}))
   const numbered = { step: sent.step ?? task.last_step + 1, timestamp: sent.timestamp ?? isoTime(now) }

@@ -23,7 +23,7 @@ export function createAuthentication(parts: AccessParts, operator: Operator): Au
     throw unauthenticated(
       tokenOf(sender) === undefined
         ? 'send `Authorization: Bearer …` with an API key or a token'
-        : 'the credential is not valid here',
+        : 'the credential is not valid here: create an API key with `svc key create NAME`, or read the first one in `data/credentials.json`',
     )
   }
   return { authenticate, identify }

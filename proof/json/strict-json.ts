@@ -73,10 +73,21 @@ function parsed(text: string, grammar: Grammar): JsonReading {
   } catch {
     // The parser's own message quotes the text around the fault; a message must not contain payloads.
     const { offset, expected } = jsonFault(text)
-    const found = offset >= text.length ? 'the end' : 'something else'
-    return { problem: { message: `not JSON: expected ${expected}, found ${found}`, offset } }
+    return { problem: { message: `not JSON: ${faultText(text, offset, expected)}`, offset } }
   }
 }
+
+function faultText(text: string, offset: number, expected: string): string {
+  const here = text.charAt(offset)
+  const is_after_comma = (expected === 'name' && here === '}') || (expected === 'value' && here === ']')
+  if (is_after_comma && /,\s*$/.test(text.slice(Math.max(0, offset - maxGap), offset)))
+    return `a comma before \`${here}\`: remove the comma`
+  const found = offset >= text.length ? 'the end' : /[[\]{},:]/.test(here) ? `\`${here}\`` : 'something else'
+  return `expected ${expected}, found ${found}`
+}
+
+/** Spaces and lines between a comma and the bracket after it. */
+const maxGap = 200
 
 /** Text that needs a scan: escaped surrogates, and numbers that may be too long or too large. */
 const needsScan = /\\u[dD]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/

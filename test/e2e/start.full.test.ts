@@ -93,7 +93,8 @@ describe.skipIf(postgres === null)('the first key of a database', () => {
     const keys = [...names, 'four'].map((name) => credentialsIn(name).api_key)
     expect(keys.filter((key) => key !== null)).toHaveLength(1)
     const without = [...platforms, again].filter((_, index) => keys[index] === null)
-    for (const { printed } of without) expect(printed).toContain('create one with `npx --no-install svc key create NAME`')
+    for (const { printed } of without)
+      expect(printed).toContain('create one with `npx --no-install svc key create NAME`')
   })
 
   it('is created again on an embedded database whose credentials file is missing', async () => {

@@ -172,6 +172,17 @@ describe('a platform', () => {
     },
   )
 
+  it('that governs one agent: another id in a step is reported once', async () => {
+    const { url } = await startEndpoint()
+    serve = await startServe([], {}, envFor(url))
+    const intended = { step_type: 'step.exec', step_name: 'x' }
+    for (const agent_id of ['ag_1', 'desk', 'other', 'other'])
+      await serve.post('/evaluate', { intended, context: { ...context, agent_id } })
+    await serve.post('/record', { step: { ...intended, task_id: 'r', agent_id: 'third' } })
+    const named = serve.printed().err.match(/another agent: steps with agent_id "[^"]*"/g)
+    expect(named?.map((line) => line.split('"')[1])).toEqual(['other', 'third'])
+  })
+
   it('that fails for a time is reported with the policies that stay in effect, and when it answers again', async () => {
     const { state, url } = await startEndpoint()
     serve = await startServe([], {}, envFor(url, { SVC_POLICY_TTL_SECONDS: '600' }))

@@ -211,3 +211,14 @@ describe('names that are spelt with escapes', () => {
     )
   })
 })
+
+describe('a fault in a request', () => {
+  it.each([
+    ['{"a": 1, }', 'not JSON: a comma before `}`: remove the comma'],
+    ['[1,\n]', 'not JSON: a comma before `]`: remove the comma'],
+    ['{"a": }', 'not JSON: expected value, found `}`'],
+    ['{"a" 1}', 'not JSON: expected :, found something else'],
+  ])('%s is named', (text, message) => {
+    expect(parseStrictJson(text).problem?.message).toBe(message)
+  })
+})

@@ -22,7 +22,7 @@ export async function logCopilotStep(
   parts: RegistrationParts & { readonly ingest: Ingest },
   scope: Scope,
   key: KeyIdentity,
-  { agent, request }: CopilotCall,
+  { agent, request, warnings }: CopilotCall,
 ): Promise<LoggedCopilotStep> {
   const agent_id = agent === null ? null : await ensureAgent(parts, scope, key, agent)
   const head = await withSnapshot(parts.db, scope, (tx) => readHead(scope, tx, request.task_id))
@@ -32,7 +32,7 @@ export async function logCopilotStep(
   if (outcome === undefined) throw new PlatformError('INTERNAL', 'no answer')
   if ('error' in outcome) throw agent === null ? askingForBot(outcome.error) : outcome.error
   const { status, replayed, entry } = outcome
-  return { status, replayed, step: { agent_id, ...entry } }
+  return { status, replayed, step: { agent_id, ...entry, ...(warnings.length > 0 && { warnings: [...warnings] }) } }
 }
 
 /** The same problem in the name that low-code tools have for an agent. */

@@ -6,12 +6,15 @@ import { invalid } from '../../errors.js'
 import { validated } from '../../http/validate.js'
 import type { StepRequest } from '../step-request.js'
 import { booleanIn, type FlatBody, flatBody, idIn, mapIn, messageIn, numberIn, payloadIn, textIn } from './flat-body.js'
+import { slipsIn } from './slips.js'
 import { stepTypeOf, timeOf, verbOf, type Writer, writerOf } from './words.js'
 
 export interface CopilotCall {
   /** What the body says of its agent; null when it names none. */
   readonly agent: AgentRegistration | null
   readonly request: StepRequest
+  /** Members that are kept as properties, and were probably meant otherwise. */
+  readonly warnings: readonly string[]
 }
 
 /** Reads a body that arrived at `now`, RFC 3339. Throws INVALID naming what is missing. */
@@ -22,7 +25,7 @@ export function readCopilotCall(body: JsonMap, now: string): CopilotCall {
   if (conversation === null) throw lacks(flat, 'conversation_id', conversationNames, 'send the id of the conversation')
   const task_id = isId(conversation) ? conversation : taskIdOf(agent?.agent_key ?? '', conversation)
   const { message_id, number, properties: derived, ...step } = stepIn(flat, now)
-  const { properties, meta: notes } = othersIn(flat, derived, isStart(step) ? agent : moreThanNamed(agent))
+  const { properties, meta: notes, warnings } = othersIn(flat, derived, isStart(step) ? agent : moreThanNamed(agent))
   const kept = withoutNulls({ conversation_id: task_id === conversation ? null : conversation, step_number: number })
   const meta = { ...notes, ...kept }
   const named = { task_id, ...(agent !== null && { agent_key: agent.agent_key }) }
@@ -30,7 +33,7 @@ export function readCopilotCall(body: JsonMap, now: string): CopilotCall {
   const origins = originsOf(request, message_id)
   // INVARIANT (numbers): the log assigns them, because it starts the task; the sender's own would be those of other steps.
   validated('log-request', { step: 1, ...request })
-  return { agent, request: { ...request, ...(origins.length > 0 && { origins }) } }
+  return { agent, request: { ...request, ...(origins.length > 0 && { origins }) }, warnings }
 }
 
 const conversationNames = ['taskid', 'conversationid', 'conversation', 'sessionid', 'threadid', 'chatid']
@@ -41,7 +44,8 @@ function lacks(flat: FlatBody, path: string, names: readonly string[], remedy: s
   const found = flat.unusable(names)
   const problem =
     found === null ? 'is missing' : found === '' ? 'is empty' : `must be text or a number, found ${kindOf(found)}`
-  return invalid([{ path, message: `${problem}: ${remedy}` }])
+  const [slip] = slipsIn(flat.rest())
+  return invalid([{ path, message: `${problem}: ${remedy}${slip === undefined ? '' : `; ${slip}`}` }])
 }
 
 function kindOf(value: unknown): string {
@@ -163,7 +167,7 @@ function othersIn(flat: FlatBody, derived: JsonMap, agent: AgentRegistration | n
     ...(Object.keys(unused).length > 0 && { unused }),
     'svc.source': 'copilot',
   }
-  return { properties: { ...derived, ...rest, ...given }, meta }
+  return { properties: { ...derived, ...rest, ...given }, meta, warnings: slipsIn(rest) }
 }
 
 /** Policies read properties: text that only looks like some would hide them. */

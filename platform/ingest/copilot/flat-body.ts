@@ -31,7 +31,8 @@ export function flatBody(body: JsonMap): FlatBody {
   }
 }
 
-function plain(key: string): string {
+/** A name in lower case without separators. */
+export function plain(key: string): string {
   return key.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 }
 

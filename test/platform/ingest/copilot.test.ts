@@ -106,6 +106,16 @@ describe.each([
     expect(answer.body.errors.map((error) => error.path)).toContain(member)
   })
 
+  it('asks about a member that is a misspelt one, and keeps it as a property', async () => {
+    const missing = await send({ bot_id: 'desk', conversaton_id: 'c', text: 'Hi' })
+    const message = expect.stringContaining('found `conversaton_id`; did you mean `conversation_id`?')
+    expect(missing).toMatchObject({ status: 422, body: { errors: [{ path: 'conversation_id', message }] } })
+    const call = { bot_id: 'desk', conversation_id: 'slips', tool: 'get_x', total: 1 }
+    const kept = await send({ ...call, inptu: { a: 1 } })
+    expect(kept).toMatchObject({ status: 201, body: { warnings: ['found `inptu`; did you mean `input`?'] } })
+    expect((await send(call)).body.warnings).toBeUndefined()
+  })
+
   it('keeps the id of a conversation that cannot be the id of a task', async () => {
     const { body } = await send({ bot_id: 'desk', conversation_id: 'Gespräch 7', text: 'Hi' })
     const { body: chain } = await platform.call<TaskChain>('GET', `/api/v1/tasks/${body.task_id}/chain`, { as: 'key' })
