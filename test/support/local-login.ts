@@ -6,8 +6,8 @@ import { startLogin } from './svc.js'
 
 /** Asks for a sign-in link, opens it and presses its button; the cookies of the browser. */
 export async function signIn(platform: PlatformProcess): Promise<string> {
-  const address = /sign in +(\S+)/.exec(platform.printed)?.[1] ?? ''
-  await fetch(address, { method: 'POST', body: new URLSearchParams({ email: 'owner@localhost' }) })
+  const [, email = '', address = ''] = /sign in +as (\S+) at (\S+)/.exec(platform.printed) ?? []
+  await fetch(address, { method: 'POST', body: new URLSearchParams({ email }) })
   const link = await vi.waitFor(() => {
     const [found = ''] = /http\S+token=\S+/.exec(platform.printed) ?? []
     expect(found).not.toBe('')
