@@ -34,7 +34,7 @@ import * as load from './0030-load.js'
 import * as origins from './0031-step-origins.js'
 import * as traceReports from './0032-trace-reports.js'
 import * as unmappedSpans from './0033-unmapped-spans.js'
-import * as effects from './0035-effects.js'
+import * as effects from './0034-effects.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -68,7 +68,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0031-step-origins', migration: origins },
   { name: '0032-trace-reports', migration: traceReports },
   { name: '0033-unmapped-spans', migration: unmappedSpans },
-  { name: '0035-effects', migration: effects },
+  { name: '0034-effects', migration: effects },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -1,5 +1,5 @@
 // Notes what local engines report beside steps and incidents: an event each, once (docs/adr/0052-traces-from-engines.md). What a
-// decision without a step found violated is an incident as well (docs/adr/0061-effects.md).
+// decision without a step found violated is an incident as well (docs/adr/0060-effects.md).
 import { findAgents } from '../../agents/store/agents.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'

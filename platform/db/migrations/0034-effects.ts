@@ -1,4 +1,4 @@
-// Whether the step of an occurrence ran, and how many occurrences of an incident did (docs/adr/0061-effects.md).
+// Whether the step of an occurrence ran, and how many occurrences of an incident did (docs/adr/0060-effects.md).
 import type { Knex } from 'knex'
 
 export { down } from './irreversible.js'
