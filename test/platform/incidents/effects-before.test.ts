@@ -14,7 +14,7 @@ create index incidents_written on incidents (org_id, log_index);
 delete from incident_counts;
 alter table incident_counts drop constraint incident_counts_pkey, drop column effect;
 alter table incident_counts add primary key (org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, manifest_id, policy_name);
-delete from svc_migrations where name = '0035-effects';`
+delete from svc_migrations where name = '0034-effects';`
 
 const steps: readonly (readonly [task_id: string, effect: string, more: object])[] = [
   ['ran', 'executed', { output: { exit_code: 0 } }],
