@@ -35,8 +35,11 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
   const { url, agent_key } = platform
   const max_bytes = spool_mib * mebibyte
   const limits = { max_bytes, reserved_bytes: reservedBytes, kept_bytes: keptBytes, file_bytes: fileBytes }
-  const journal = openJournal(join(folder, 'spool'), apiSpool(url, agent_key).name, limits, report)
-  const dropped = createDroppedSteps(journal.folders, randomUUID)
+  const spool = join(folder, 'spool')
+  const { name } = apiSpool(url, agent_key)
+  const journal = openJournal(spool, name, limits, report)
+  reportShared(journal, join(spool, name), report)
+  const dropped = createDroppedSteps(journal.folders, randomUUID, journal.noteUnsaved)
   const recall = createRecall(journal.bytes, journal.drain)
   for (const { task_id } of dropped.earlier) recall.noteGap(task_id, journal.position())
   const intake = createIntake({ journal, dropped, recall, onGap: () => sender.wake(), report })
@@ -69,6 +72,14 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
   }
 }
 
+/** A folder can be taken over by another engine at the next start, with the histories in it. */
+function reportShared({ folders: [own] }: Journal, first: string, report: (line: string) => void): void {
+  if (own !== undefined && own !== first)
+    report(
+      `another engine uses \`${first}\`, so this one uses \`${own}\`: after a restart each may lack the history of running tasks; give each engine its own SVC_DATA_DIR`,
+    )
+}
+
 interface IntakeParts {
   readonly journal: Journal
   readonly dropped: DroppedSteps
@@ -86,24 +97,22 @@ function createIntake({ journal, dropped, recall, onGap, report }: IntakeParts) 
   const least_room = Math.min(journal.capacity / 16, 8 * mebibyte)
   /** Lines are dropped until there is this much room: otherwise every few lines would be a gap. */
   let resume_bytes = least_room
-
   let lost = 0
   /** Lines that left the journal without being sent: their tasks are not known. */
   const noteLost = () => {
     const found = journal.lost() - lost
     if (found === 0) return
     lost += found
-    count += found
-    count_before += found
     dropped.noteLost(found, isoTime(Date.now()))
     recall.noteGap(null, journal.position())
     is_full = true
   }
-  const resume = () => {
+  const { run: resume, stop } = repeated(() => {
     noteLost()
-    if (!is_full || journal.room() < resume_bytes) return
-    dropped.move((gap) => journal.addReserved(requestJson({ kind: 'gap', recorded_at: isoTime(Date.now()), ...gap })))
-    if (dropped.isPending()) return
+    if (!is_full || journal.room() < resume_bytes) return false
+    const goes_on = dropped.move((gap) => journal.addReserved(gapJson(gap)))
+    onGap()
+    if (dropped.isPending()) return goes_on
     is_full = false
     if (count > count_before)
       report(`the spool has room again: ${count - count_before} lines of the trace were dropped`)
@@ -130,9 +139,7 @@ function createIntake({ journal, dropped, recall, onGap, report }: IntakeParts) 
       const text = requestJson(line)
       const is_in = line.kind === 'end' ? journal.addReserved(text) : !is_full && journal.add(text)
       if (!is_in) drop(line, text)
-      else if (line.kind === 'step' && line.task_id !== undefined)
-        recall.noteStep(line.task_id, line.step_type, position)
-      else if (line.kind === 'end') recall.noteEnd(line.task_id)
+      else noteAdded(recall, line, position)
     },
     onRoom: resume,
     /** What is not in the journal then stays in its file. */
@@ -140,8 +147,17 @@ function createIntake({ journal, dropped, recall, onGap, report }: IntakeParts) 
       stop()
       dropped.save()
     },
-    dropped: () => count,
+    dropped: () => count + lost,
   }
+}
+
+function gapJson(gap: Gap): string {
+  return requestJson({ kind: 'gap', recorded_at: isoTime(Date.now()), ...gap })
+}
+
+function noteAdded(recall: Recall, line: TraceLine, position: number): void {
+  if (line.kind === 'step' && line.task_id !== undefined) recall.noteStep(line.task_id, line.step_type, position)
+  else if (line.kind === 'end') recall.noteEnd(line.task_id)
 }
 
 /** `run` calls `act`, and once more in each turn of the event loop for as long as that returns true. */

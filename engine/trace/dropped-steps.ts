@@ -48,8 +48,7 @@ export function createDroppedSteps(
   const [own] = folders
   const path = own === undefined ? null : join(own, fileName)
   let timer: NodeJS.Timeout | null = null
-  /** Steps in the file. */
-  let saved = 0
+  let steps_in_file = 0
 
   const save = () => {
     if (timer !== null) clearTimeout(timer)
@@ -57,8 +56,8 @@ export function createDroppedSteps(
     const all = [...earlier, ...gaps.values()]
     const is_saved = path === null || replaceUnflushed(path, all)
     const steps = all.reduce((sum, gap) => sum + gap.steps, 0)
-    if (is_saved) saved = steps
-    onSaved(Math.max(0, steps - saved))
+    if (is_saved) steps_in_file = steps
+    onSaved(Math.max(0, steps - steps_in_file))
     return is_saved
   }
   const gapOf = (task_id: string | null, at: string) => {

@@ -8,7 +8,9 @@ const newline = 0x0a
 
 /** Reads lines from an offset on, and keeps those that were not removed yet. */
 export function createReader(segments: Pick<Segments, 'read'>, from: number) {
-  let lines: { readonly text: string; readonly end: number; readonly size: number }[] = []
+  let lines: { readonly bytes: Buffer; readonly end: number }[] = []
+  /** Of the lines, with their line breaks. */
+  let size = 0
   let offset = from
   /** The begin of a line whose end has not been read. */
   let rest: Buffer[] = []

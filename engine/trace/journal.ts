@@ -139,7 +139,6 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
   const noteSent = () => keeping.note(sent, lines.count())
   const capacity = limits.max_bytes - limits.reserved_bytes
   noteSent()
-
   const waiting = () => end - sent
   const addUpTo = (text: string, max_bytes: number) => {
     const size = Buffer.byteLength(text) + 1
@@ -173,6 +172,7 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
   return {
     add: (text) => addUpTo(text, capacity),
     addReserved: (text) => addUpTo(text, limits.max_bytes),
+    oldest: reader.oldest,
     ...{ first, remove, size, waiting, capacity, flush, settled, drain, problem },
     position: () => end,
     room: () => Math.min(capacity - waiting(), writer.room()),

@@ -83,7 +83,7 @@ const newline = 0x0a
 async function waitingIn(folder: string): Promise<number> {
   const release = takeLock(folder)
   try {
-    const sent = readCursor(folder)
+    const { offset: sent } = readCursor(folder)
     let lines = 0
     for (const { path, start, size } of segmentsIn(folder)) {
       const from = Math.max(0, sent - start)

@@ -1,9 +1,11 @@
 // The trace as spans over OTLP/HTTP JSON (docs/design/engine.md §8): they wait on disk until the collector takes them.
 import { join } from 'node:path'
 import { versionOf } from '@svc/schemas'
+import { jsonList } from './body.js'
+import { headOf } from './line-head.js'
 import { otlpSpool } from './other-spools.js'
 import { endpointAt, type OtlpEndpoint } from './otlp-endpoint.js'
-import { failureOf, isPage, objectIn, post } from './post.js'
+import { failureOf, isPage, isTaken, objectIn, post } from './post.js'
 import type { Delivery, Rejection } from './sender.js'
 import { dataFolder, type Environment } from './settings.js'
 import type { Sink } from './sink.js'
@@ -58,13 +60,12 @@ export async function postSpans(
   const { origin } = new URL(href)
   const body = exportRequest(service, lines)
   const answer = await post({ href, headers, api_key: null, body, timeout_ms: postTimeoutMs, noun: 'spans' }, stopping)
-  if (!('response' in answer)) return { kind: 'failed', ...answer }
-  const { response, bytes } = answer
-  if (response.ok && !isPage(response))
-    return { kind: 'delivered', taken: spans.length, rejected: rejectedIn(bytes), later: null }
-  const problem = `${origin} does not take spans (${response.status})${remedyOf(response.status)}`
-  if (finalStatuses.includes(response.status)) return { kind: 'rejected', problem, detail: '' }
-  return { kind: 'failed', ...failureOf(response, problem, Date.now()) }
+  if ('problem' in answer) return { kind: 'failed', ...answer }
+  if (isTaken(answer) && !isPage(answer))
+    return { kind: 'delivered', taken: lines.length, rejected: rejectedIn(answer.bytes), later: null }
+  const problem = `${origin} does not take spans (${answer.status})${remedyOf(answer.status)}`
+  if (finalStatuses.includes(answer.status)) return { kind: 'rejected', problem, detail: '' }
+  return { kind: 'failed', ...failureOf(answer, problem, Date.now()) }
 }
 
 function remedyOf(status: number): string {

@@ -1,5 +1,6 @@
 // Sends incidents as a JSON list to an HTTP address, such as POST /api/v1/incidents of a platform.
-import { failureOf, isCode, isPage, objectIn, post, problemIn, type Receiver } from './post.js'
+import { jsonList } from './body.js'
+import { type Answer, failureOf, isCode, isPage, isTaken, objectIn, post, problemIn, type Receiver } from './post.js'
 import type { Delivery, Rejection } from './sender.js'
 
 const postTimeoutMs = 10_000
@@ -16,25 +17,19 @@ export async function postLines(
   const { origin } = new URL(href)
   const body = jsonList(lines.map((line) => [line]))
   const answer = await post({ ...receiver, body, timeout_ms: postTimeoutMs, noun: 'incidents' }, stopping)
-  if (!('response' in answer)) return { kind: 'failed', ...answer }
-  const { response, bytes } = answer
-  const { status } = response
-  if (response.ok) return outcomeOf(answer, lines.length, api_key !== null, origin)
-  const { detail, code } = problemIn(response, bytes)
+  if ('problem' in answer) return { kind: 'failed', ...answer }
+  const { status } = answer
+  if (isTaken(answer)) return outcomeOf(answer, lines.length, api_key !== null, origin)
+  const { detail, code } = problemIn(answer)
   const problem = `${origin} does not take incidents (${status}${code === undefined ? '' : ` ${code}`})`
   if (finalStatuses.includes(status)) return { kind: 'rejected', problem, detail: textOf(detail) }
-  return { kind: 'failed', ...failureOf(response, remedyOf(status, origin, api_key) ?? problem, Date.now()) }
+  return { kind: 'failed', ...failureOf(answer, remedyOf(status, origin, api_key) ?? problem, Date.now()) }
 }
 
 /** The platform has a result for each line; any other receiver says nothing about them. A page is from neither. */
-function outcomeOf(
-  { response, bytes }: { readonly response: Response; readonly bytes: Buffer },
-  count: number,
-  is_platform: boolean,
-  origin: string,
-): Delivery {
-  const results = objectIn(bytes)?.results
-  const is_whole = is_platform ? Array.isArray(results) && results.length === count : !isPage(response)
+function outcomeOf(answer: Answer, count: number, is_platform: boolean, origin: string): Delivery {
+  const results = objectIn(answer.bytes)?.results
+  const is_whole = is_platform ? Array.isArray(results) && results.length === count : !isPage(answer)
   if (is_whole)
     return {
       kind: 'delivered',

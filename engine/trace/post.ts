@@ -34,18 +34,70 @@ export async function post(posting: Posting, stopping: AbortSignal): Promise<Ans
   const { href, timeout_ms, noun } = posting
   try {
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeout_ms)])
-    // A redirect would send the key and the lines to another address.
-    const response = await fetch(href, { method: 'POST', headers, body, redirect: 'manual', signal })
-    return { response, bytes: withoutSecrets(await bytesOf(response), { ...others, api_key }) }
+    const open = await requestFor(href)
+    // The body was made in this turn of the event loop, and the answer is read in that of its last bytes.
+    await nextTurn()
+    const answer = await exchange(posting, signal, open, true)
+    await nextTurn()
+    return answer
   } catch (error) {
     const problem = `${noun} cannot be sent to ${new URL(href).origin}: ${reasonOf(error, timeout_ms)}`
     return { problem, retry_after: null, is_away: true }
   }
 }
 
+/** The modules for TLS are loaded by those who need them. */
+async function requestFor(href: string): Promise<typeof requestHttp> {
+  return href.startsWith('https:') ? (await import('node:https')).request : requestHttp
+}
+
+/**
+ * Redirects are not followed: they would send the key and the lines to another address. `may_repeat`: a receiver may close a
+ * connection that was idle at the moment of the request, which is then made once more on another one.
+ */
+function exchange(posting: Posting, signal: AbortSignal, open: typeof requestHttp, may_repeat: boolean) {
+  return new Promise<Answer>((resolve, reject) => {
+    const fail = (cause: unknown) => reject(signal.aborted ? signal.reason : new Error('no answer', { cause }))
+    const request = open(posting.href, { method: 'POST', headers: headersOf(posting), signal })
+    let is_answered = false
+    request.on('error', (error) => {
+      const is_idle = request.reusedSocket && !is_answered && !signal.aborted
+      if (is_idle && may_repeat) resolve(exchange(posting, signal, open, false))
+      else fail(error)
+    })
+    request.on('response', (response) => {
+      is_answered = true
+      const { statusCode: status = 0, headers } = response
+      const get = (name: string) => [headers[name] ?? null].flat()[0] ?? null
+      bytesOf({ body: response }).then((bytes) => {
+        resolve({ status, headers: { get }, bytes: withoutSecrets(bytes, posting) })
+        // It was answered before its end.
+        if (!request.writableFinished) request.destroy()
+      }, fail)
+    })
+    void writeParts(request, posting.body)
+  })
+}
+
+function headersOf({ headers, api_key, body }: Posting) {
+  return {
+    'user-agent': `svc/${versionOf('engine')}`,
+    ...headers,
+    'content-type': 'application/json',
+    'content-length': sizeOf(body),
+    ...(api_key !== null && { authorization: `Bearer ${api_key}` }),
+  }
+}
+
+/** True for the answers of success. */
+export function isTaken({ status }: Answer): boolean {
+  return status >= 200 && status < 300
+}
+
 /** An answer may quote the request, and parts of answers are reported. */
-function withoutSecrets(bytes: Buffer, values: Readonly<Record<string, string | null>>): Buffer {
-  const found = Object.values(values).filter((value): value is string => value !== null && bytes.includes(value))
+function withoutSecrets(bytes: Buffer, { headers, api_key }: Posting): Buffer {
+  const values = [...Object.values(headers ?? {}), api_key]
+  const found = values.filter((value): value is string => value !== null && bytes.includes(value))
   const secrets = found.filter((value) => value.length >= minSecretLength)
   return secrets.length === 0
     ? bytes
@@ -73,7 +125,7 @@ export function problemIn({ headers, bytes }: Answer): { readonly detail?: unkno
 }
 
 /** A page for people: a proxy or a login answered, and the lines went nowhere. */
-export function isPage({ headers }: Response): boolean {
+export function isPage({ headers }: Answer): boolean {
   return /^\s*text\/html\b/i.test(headers.get('content-type') ?? '')
 }
 

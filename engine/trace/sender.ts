@@ -114,7 +114,7 @@ export function startSender(parts: SenderParts): Sender {
       const left = spool.size()
       if (left > 0)
         report(
-          `${left} ${noun} are not sent yet; ${spool.durable ? 'the next start with the same location sends them' : 'they are lost'}`,
+          `${left} ${noun} are not sent yet; ${spool.isDurable() ? 'the next start with the same location sends them' : 'those that are not on disk are lost'}`,
         )
       await spool.close()
     },

@@ -25,10 +25,12 @@ async function serverWith(answer: Answer): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 const api_key = 'SvcKey-0123456789abcdef'
-const lines = [1, 2].map(
-  (step) =>
+const lines = [1, 2].map((step) =>
+  Buffer.from(
     `{"kind":"step","recorded_at":"2026-01-05T09:00:00.000Z","task_id":"t","step_type":"step.exec","step":${step}}`,
+  ),
 )
+const spans = [Buffer.from('{}')]
 const never = new AbortController().signal
 const traces = (url: string, sent = lines) => postTraces({ url, api_key, agent_key: 'desk' }, sent, never)
 const incidents = (url: string, key: string | null = api_key) =>
@@ -88,7 +90,7 @@ describe('an answer that is not one of the platform', () => {
 
   it('a page keeps spans, and incidents of other receivers', async () => {
     const url = await serverWith(page)
-    expect(await postSpans({ href: url, headers: {} }, 'svc', ['{}'], never)).toMatchObject({ kind: 'failed' })
+    expect(await postSpans({ href: url, headers: {} }, 'svc', spans, never)).toMatchObject({ kind: 'failed' })
     expect(await incidents(url, null)).toMatchObject({ kind: 'failed' })
     expect(await incidents(await serverWith((response) => response.writeHead(204).end()), null)).toMatchObject({
       kind: 'delivered',
@@ -131,7 +133,7 @@ describe('an answer that quotes the request', () => {
     const deliveries = [
       await traces(url),
       await incidents(url),
-      await postSpans({ href: url, headers }, 's', ['{}'], never),
+      await postSpans({ href: url, headers }, 's', spans, never),
     ]
     const text = deliveries.map(reported).join()
     expect(text).not.toContain(api_key)

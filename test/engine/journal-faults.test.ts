@@ -20,7 +20,7 @@ const opened = (name: string, more: Partial<typeof limits> = {}) => {
   return Object.assign(journal, { reports, files: () => segmentsOf(join(parent, name)) })
 }
 const segmentsOf = (folder: string) => readdirSync(folder).filter((file) => /^\d+\.jsonl$/.test(file))
-const all = (journal: Journal) => journal.first(1_000_000, Number.POSITIVE_INFINITY)
+const all = async (journal: Journal) => (await journal.first(1_000_000, Number.POSITIVE_INFINITY)).map(String)
 const linesOf = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `{"n":${from + index}}`)
 const addAll = async (journal: Journal, lines: readonly string[]) => {
   for (const line of lines) {

@@ -148,6 +148,8 @@ describe('the location otlp', () => {
     await record('t', { step_type: 'task.start', agent_id: 'desk' })
     await record('t', { step_type: 'step.resource', verb: 'GET', step_name: 'read_order', input: { order: 7 } })
     await vi.waitFor(() => expect(serve.printed().err).toMatch(/does not take spans/), soon)
+    const { trace } = (await serve.call<EngineHealth>('GET', '/health')).body
+    expect([trace.waiting_lines, Date.now() - Date.parse(trace.oldest_at ?? '') >= 0]).toEqual([2, true])
     const after = await serve.restart()
     running.push(after)
     state.status = 200
