@@ -15138,15 +15138,15 @@ function listedReader(path) {
 		let found = null;
 		for (const one of given) {
 			const word = comparable$1(path, one);
-			if (typeof word !== "string" || !listed.has(word)) throw notListed(path, one, [...listed]);
+			if (typeof word !== "string" || !listed.has(word)) throw notListed$1(path, one, [...listed]);
 			if (found !== null && found !== word) throw new AmbiguousField(path);
 			found = word;
 		}
-		if (found === null) throw notListed(path, value, [...listed]);
+		if (found === null) throw notListed$1(path, value, [...listed]);
 		return found;
 	};
 }
-function notListed(path, value, listed) {
+function notListed$1(path, value, listed) {
 	const hint = typeof value === "string" ? didYouMean(value, listed) : "";
 	const choices = listed.map((one) => `\`${one}\``).join(" or ");
 	return new AmbiguousField(path, `is ${quoteWord(value)}, which is not one of its values`, `set \`${path}\` to ${choices}${hint}`);
@@ -15154,9 +15154,9 @@ function notListed(path, value, listed) {
 
 // engine/rules/target-trust.ts
 const find$1 = dotted(["target", "trust"]);
-const listed$3 = listedReader("target.trust");
+const listed$4 = listedReader("target.trust");
 function trust$1(properties) {
-	return listed$3(find$1(properties));
+	return listed$4(find$1(properties));
 }
 function targetTrust(step) {
 	const trusted = trust$1(step.properties);
@@ -24163,8 +24163,8 @@ const countRules = [
 				if (before === null) throw new AmbiguousField(path, "of an earlier step is not one number", "end this task; a new one counts from zero");
 				const now = amountOf(path, amountNow(context));
 				if (before + now <= limit) return 0;
-				const remedy = now <= limit ? "end this task; a new one counts from zero" : `keep \`${path}\` to at most ${budget}`;
-				return stepViolation(context, "BUDGET_EXCEEDED", message, remedy);
+				const smaller = `keep \`${path}\` to at most ${budget}${before > 0 ? ", in a new task" : ""}`;
+				return stepViolation(context, "BUDGET_EXCEEDED", message, now <= limit ? "end this task; a new one counts from zero" : smaller);
 			};
 		}
 	}),

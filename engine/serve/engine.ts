@@ -30,7 +30,7 @@ import type { LocalEvaluation } from './local-evaluation.js'
 import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
 import { otherAgents } from './other-agents.js'
-import { awaitRecord, missingEnd, type Reservation, reservationMs, type Task, takeDecision } from './task.js'
+import { awaitRecord, endOf, type Reservation, reservationMs, type Task, takeDecision } from './task.js'
 import { createTaskPolicies, manifestsOfTask } from './task-policies.js'
 import { createTasks, type Tasks } from './tasks.js'
 
@@ -95,9 +95,12 @@ export function createEngine(parts: EngineParts): LocalEngine {
       settled: parts.decisions.release(evaluation_id),
     }),
     endTask: async ({ task_id }) => {
-      await state.tasks.load(task_id, state.clock())
-      const known = endTask(state, task_id)
-      await state.sink.flush()
+      await state.tasks.load(task_id, state.elapsed())
+      const known = await onDisk(async () => {
+        const was_running = endTask(state, task_id)
+        await state.sink.flush()
+        return was_running
+      })
       return { status: 'ok', task_id, known }
     },
     registerAgent: (body) => registerAgent(state, body),
@@ -114,7 +117,7 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
     throw invalid('context.task_id', 'is missing, and so is `intended.task_id`: send one of them')
   const now = state.clock()
   state.noteAgent(agent_id)
-  const task = await state.tasks.open(task_id, intended.step_type, now)
+  const task = await state.tasks.open(task_id, intended.step_type, state.elapsed())
   setFacts(task, state.evaluator.facts(state.agents.get(agent_id), { ...context, task_id }))
   const step = state.memory.labelled({ timestamp: isoTime(now), ...intended, agent_id, task_id }, false)
   const evaluation = state.evaluator.step(task, step, occasionIn(task, step), false)
@@ -158,7 +161,7 @@ async function recordStep(state: EngineState, body: Behavior): Promise<RecordedS
   if (task_id === undefined) throw invalid('step.task_id', 'is missing')
   const now = state.clock()
   if (sent.agent_id !== undefined) state.noteAgent(sent.agent_id)
-  const task = await state.tasks.open(task_id, sent.step_type, now)
+  const task = await state.tasks.open(task_id, sent.step_type, state.elapsed())
   const known = sent.agent_id === undefined ? undefined : state.agents.get(sent.agent_id)
   if (Object.keys(task.facts).length === 0 && known !== undefined) setFacts(task, state.evaluator.facts(known, {}))
   const numbered = { step: sent.step ?? task.last_step + 1, timestamp: sent.timestamp ?? isoTime(now) }
@@ -250,20 +253,13 @@ function endTask(state: EngineState, task_id: string): boolean {
 }
 
 /** The trace reports why the disk takes nothing, once; the caller repeats the request. */
-async function onDisk(act: () => Promise<void>): Promise<void> {
+async function onDisk<T>(act: () => Promise<T>): Promise<T> {
   try {
-    await act()
+    return await act()
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new ServeError('FULL', `the end cannot be written to the trace: ${why}; repeat the request`)
   }
-}
-
-/** The task.end that a task with recorded steps lacks, for receivers that know steps only. */
-function endOf(task: Task | null) {
-  const step = task === null ? null : missingEnd(task)
-  if (task === null || step === null) return {}
-  return { step, ...(task.agent_id !== null && { agent_id: task.agent_id }) }
 }
 
 /** Evaluates the task rules when no task.end did; their violations go to the trace and block nothing. */

@@ -17,6 +17,8 @@ export interface Task {
   /** The policies that apply to it, and that its history is indexed for. */
   policies: AppliedPolicies
   history: History
+  /** Those that its history holds, as `wordsIn` counts them. */
+  words: number
   /** Highest step number so far, that of earlier tasks with this id included. */
   last_step: number
   /** The last number of an earlier task with this id; 0 without one. */
@@ -48,6 +50,7 @@ export function newTask(task_id: string, policies: AppliedPolicies, history_lost
     task_id,
     policies,
     history: newHistory(policies.set),
+    words: 0,
     last_step,
     numbered_from: last_step,
     agent_id: null,
@@ -92,4 +95,11 @@ export function historyWithReserved({ policies: { set }, history, reserved }: Ta
   const expected = copyHistory(set, history)
   for (const { step, at } of reserved.values()) record(set, expected, step, at)
   return expected
+}
+
+/** The task.end that a task with recorded steps lacks, for receivers that know steps only. */
+export function endOf(task: Task | null) {
+  const step = task === null ? null : missingEnd(task)
+  if (task === null || step === null) return {}
+  return { step, ...(task.agent_id !== null && { agent_id: task.agent_id }) }
 }

@@ -6,7 +6,7 @@ import type { History } from '../rules/rule.js'
 import { type LastSteps, lastSteps } from '../trace/last-steps.js'
 import type { PastStep, Recall } from '../trace/recall.js'
 import { recalledVersions } from './recalled-versions.js'
-import { missingEnd, newTask, type Task } from './task.js'
+import { missingEnd, newTask, reservationMs, type Task } from './task.js'
 import type { AppliedPolicies, TaskPolicies } from './task-policies.js'
 
 export interface Tasks {
@@ -20,6 +20,8 @@ export interface Tasks {
   readonly load: (task_id: string, now: number) => Promise<void>
   /** Forgets the task, and numbers on when its id is used again. `task`: null for one that is not in memory. */
   readonly close: (task_id: string) => ClosedTask
+  /** Counts the words of a task whose history has changed. */
+  readonly weigh: (task: Task) => void
   readonly count: () => number
 }
 
@@ -45,21 +47,29 @@ interface TaskTable extends TasksParts {
   /** The least recently used task is first. */
   readonly known: Map<string, Task>
   readonly evicted: Set<string>
+  /** Of the known tasks. */
+  words: number
   readonly ended: LastSteps
   /** Tasks that are being read back; concurrent requests wait for the same promise. */
   readonly opening: Map<string, Promise<Task>>
 }
 
 export function createTasks(parts: TasksParts): Tasks {
-  const table: TaskTable = { ...parts, known: new Map(), evicted: new Set(), ended: lastSteps(), opening: new Map() }
+  const table: TaskTable = {
+    ...parts,
+    known: new Map(),
+    evicted: new Set(),
+    words: 0,
+    ended: lastSteps(),
+    opening: new Map(),
+  }
   return {
     open: (task_id, step_type, now) => open(table, task_id, step_type, now),
     load: async (task_id, now) => {
       if (table.known.has(task_id) || (await table.recall?.holds(task_id))) await find(table, task_id, now)
     },
     close: (task_id) => {
-      const task = table.known.get(task_id) ?? null
-      table.known.delete(task_id)
+      const task = forget(table, task_id)
       const was_evicted = table.evicted.delete(task_id)
       if (task !== null) table.ended.note(task_id, missingEnd(task) ?? task.last_step)
       return { task, known: task !== null || was_evicted }
@@ -180,9 +190,10 @@ function makeRoom(table: TaskTable, now: number): void {
   }
 }
 
-function evict({ known, evicted, ended }: TaskTable, task: Task): void {
+function evict(table: TaskTable, task: Task): void {
+  const { evicted, ended } = table
   const { task_id } = task
-  known.delete(task_id)
+  forget(table, task_id)
   if (task.ended) ended.note(task_id, task.last_step)
   else evicted.add(task_id)
   const [first] = evicted

@@ -44,6 +44,11 @@ const timeOf = (step: Step) => parseTimestamp(step.timestamp ?? '') ?? 0
 /** How to follow a remedy, by its words; the first match counts. */
 const fixes: readonly (readonly [RegExp, Fix])[] = [
   [
+    /^keep .* to at most .*, in a new task$/,
+    (scene, { names, words }) =>
+      onField({ ...scene, history: [] }, names[0], Number(/at most ([\d.e+-]+),/.exec(words)?.[1])),
+  ],
+  [
     /in a new task(?!,)|start of a new task|in later tasks$|^end this task|^spread the work over several tasks/,
     (scene) => ({ ...scene, history: [] }),
   ],
@@ -121,13 +126,16 @@ const fixes: readonly (readonly [RegExp, Fix])[] = [
   [
     /^set `[^`]+` to (one of )?`/,
     (scene, { names, params }) =>
-      onField(scene, names[0], first((params.values as unknown[]).filter((value) => value !== null))),
+      onField(
+        scene,
+        names[0],
+        Array.isArray(params.values) ? first(params.values.filter((value) => value !== null)) : names[1],
+      ),
   ],
   [
     /^set .* to a number of/,
     (scene, { names, words }) => onField(scene, names[0], Number(/-?[\d.]+/.exec(words.replace(/`[^`]*`/, ''))?.[0])),
   ],
-  [/^set `[^`]+` to `/, (scene, { names }) => onField(scene, names[0], names[1])],
   [/^write `[^`]+` as a number/, (scene, { names }) => onField(scene, names[0], 1000.5)],
   [/^set `[^`]+`$/, (scene, { names }) => onField(scene, names[0], 'something')],
   [
