@@ -23522,7 +23522,7 @@ function notListed(context, field, names) {
 		message: `the step has no \`step_name\`; it must be one of ${whose}${which}`,
 		remedy: nameIt
 	};
-	const name = quote$2(step_name);
+	const name = literal(step_name);
 	const others = known.size === 0 ? "" : `use one of ${field === "declared_tools" ? "the declared tools" : whose}, or `;
 	const addition = isOfTask ? `declare ${name} at the start of a new task` : `add ${name} to ${ofAgent(field)}`;
 	return {
@@ -23539,7 +23539,7 @@ function withoutList(step_name, field) {
 	};
 	return {
 		message: missing,
-		remedy: `list ${quote$2(step_name)} in ${ofAgent(field)}, if it should have this tool`
+		remedy: `list ${literal(step_name)} in ${ofAgent(field)}, if it should have this tool`
 	};
 }
 function ofAgent(field) {
@@ -23673,7 +23673,7 @@ function allowedNames(allowed) {
 	return (context) => {
 		const { step_name } = context.step;
 		if (step_name !== void 0 && names.has(step_name)) return 0;
-		const problem = step_name === void 0 ? "the step has no `step_name`" : `${quote$2(step_name)} is not an allowed name`;
+		const problem = step_name === void 0 ? "the step has no `step_name`" : `${literal(step_name)} is not an allowed name`;
 		return stepViolation(context, "NAME_NOT_ALLOWED", `${problem}${which}`, remedy);
 	};
 }

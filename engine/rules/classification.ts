@@ -1,7 +1,6 @@
 // Rules about the agent's risk level and its tools (docs/design/engine.md §3, 18–19).
 
 import { ParameterError } from '../check/parameter-error.js'
-import { quote } from '../check/quote.js'
 import { declaredTools, namesOfAgent, notListed } from './listed-names.js'
 import { compileField } from './lookup.js'
 import { stepType } from './params.js'
@@ -14,7 +13,7 @@ import {
   type StepContext,
   stepViolation,
 } from './rule.js'
-import { listed } from './shown.js'
+import { listed, literal } from './shown.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
@@ -115,7 +114,7 @@ function allowedNames(allowed: readonly string[]): CheckOf<StepContext> {
     const { step_name } = context.step
     if (step_name !== undefined && names.has(step_name)) return PASS
     const problem =
-      step_name === undefined ? 'the step has no `step_name`' : `${quote(step_name)} is not an allowed name`
+      step_name === undefined ? 'the step has no `step_name`' : `${literal(step_name)} is not an allowed name`
     return stepViolation(context, 'NAME_NOT_ALLOWED', `${problem}${which}`, remedy)
   }
 }

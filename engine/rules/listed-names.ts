@@ -1,8 +1,7 @@
 // The names of tools that an agent or its task declares, and the words for a step whose name is not among them.
-import { quote } from '../check/quote.js'
 import { compileField } from './lookup.js'
 import type { RuleContext, StepContext } from './rule.js'
-import { listed } from './shown.js'
+import { listed, literal } from './shown.js'
 import { toolName } from './task-tools.js'
 
 /** The field of an agent with its tools, which a task can limit. */
@@ -53,7 +52,7 @@ export function notListed(context: StepContext, field: string, names: Names): Wo
   const which = known.size === 0 ? ', which are none' : `: ${names.listed(known)}`
   if (step_name === undefined)
     return { message: `the step has no \`step_name\`; it must be one of ${whose}${which}`, remedy: nameIt }
-  const name = quote(step_name)
+  const name = literal(step_name)
   const others = known.size === 0 ? '' : `use one of ${field === declaredTools ? 'the declared tools' : whose}, or `
   const addition = isOfTask ? `declare ${name} at the start of a new task` : `add ${name} to ${ofAgent(field)}`
   return {
@@ -71,7 +70,7 @@ function withoutList(step_name: string | undefined, field: string): Words {
       message: `the step has no \`step_name\`, and ${missing}`,
       remedy: `${nameIt}, and list it in ${ofAgent(field)}`,
     }
-  return { message: missing, remedy: `list ${quote(step_name)} in ${ofAgent(field)}, if it should have this tool` }
+  return { message: missing, remedy: `list ${literal(step_name)} in ${ofAgent(field)}, if it should have this tool` }
 }
 
 function ofAgent(field: string): string {

@@ -51,7 +51,7 @@ describe.skipIf(python === null)('an agent in Python behind svc serve with a pla
       ),
     )
     expect(printed).toContain('refused:')
-    const task_id = /task: (\S+)/.exec(printed)?.[1] ?? ''
+    const task_id = /^task: (\S+)$/m.exec(printed)?.[1] ?? ''
     tasks.push(task_id)
     return task_id
   }

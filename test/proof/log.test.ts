@@ -75,7 +75,7 @@ const faults: readonly (readonly [name: string, text: string, message: RegExp])[
   ['nesting deeper than 64', `${'['.repeat(65)}${']'.repeat(65)}`, /deeper than 64/],
   ['an empty text', '', /expected value, found the end/],
   ['a string that does not end', '"abc', /does not end/],
-  ['a trailing comma', '[1,]', /expected value, found something else/],
+  ['a trailing comma', '[1,]', /a comma before `\]`/],
   ['two values', '{} {}', /expected end/],
   ['a byte order mark', '\ufeff{}', /expected value/],
   ['a single quote', "{'a':1}", /expected name/],
@@ -94,7 +94,7 @@ describe('strict JSON', () => {
 
   it.each([
     ['{"a": hunter2}', 6, /expected value, found something else/],
-    ['{"a":1,}', 7, /expected name, found/],
+    ['{"a":1,}', 7, /a comma before `}`/],
     ['[1 2]', 3, /expected , or \]/],
     ['{"a" 1}', 5, /expected :, found/],
     ['{"a":1', 6, /expected , or \}, found the end/],

@@ -143,7 +143,7 @@ describe.skipIf(postgres === null)('the first key', () => {
     postgres?.psql(url, 'update api_keys set revoked_at = now()')
     const { printed, terminate } = await startProcess(env)
     await terminate()
-    expect(printed).toContain('rolled or revoked: create one with `svc key create NAME`')
+    expect(printed).toContain('rolled or revoked: create one with `npx --no-install svc key create NAME`')
     expect(printed).not.toContain('Try it:')
     rmSync(data_dir, { recursive: true })
   })
