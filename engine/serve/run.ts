@@ -194,15 +194,16 @@ function announce(server: Server, policies: LoadedPolicies, out: Writable, err: 
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const { set, load_state } = policies
   out.write(
-    `svc serve: ${load_state}, ${set.count} of ${policies.offered} policies in effect, at ${url}\n${example(url)}`,
+    `svc serve: ${load_state}, ${set.count} of ${policies.offered} policies in effect, at ${url}\n${example(url, policies)}`,
   )
   for (const line of changeLines(null, policies)) err.write(`svc serve: ${printable(line)}\n`)
 }
 
 /** A request to copy and try. */
-function example(url: string): string {
+function example(url: string, { agent }: LoadedPolicies): string {
   const intended = { step_type: 'step.exec', properties: { exec: { command: 'make' } } }
-  const context = { agent_id: 'me', task_id: 'try', environment: 'development', risk_classification: 'limited' }
+  const { agent_key = 'me' } = agent ?? {}
+  const context = { agent_id: agent_key, task_id: 'try', environment: 'development', risk_classification: 'limited' }
   return `try: curl -s ${url}/evaluate -H 'Content-Type: application/json' -d '${JSON.stringify({ intended, context })}'\n`
 }
 
