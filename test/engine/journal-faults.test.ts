@@ -1,39 +1,11 @@
 // The queue on disk while the disk takes nothing, and when another program removes its files.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { type Journal, openJournal } from '../../engine/trace/journal.js'
+import { describe, expect, it } from 'vitest'
+import { addAll, allLines, journals, linesOf, removeFirst } from '../support/journals.js'
 
-const parent = mkdtempSync(join(tmpdir(), 'svc-journal-faults-'))
-afterAll(() => rmSync(parent, { recursive: true, force: true }))
-const open: Journal[] = []
-afterEach(async () => {
-  for (const journal of open.splice(0)) await journal.close().catch(() => undefined)
-})
+const { parent, opened, kill } = journals()
 let names = 0
-const limits = { max_bytes: 100_000, reserved_bytes: 0, kept_bytes: 100_000, file_bytes: 64 }
-const opened = (name: string, more: Partial<typeof limits> = {}) => {
-  const reports: string[] = []
-  const journal = openJournal(parent, name, { ...limits, ...more }, (line) => reports.push(line))
-  open.push(journal)
-  return Object.assign(journal, { reports, files: () => segmentsOf(join(parent, name)) })
-}
-const segmentsOf = (folder: string) => readdirSync(folder).filter((file) => /^\d+\.jsonl$/.test(file))
-const all = async (journal: Journal) => (await journal.first(1_000_000, Number.POSITIVE_INFINITY)).map(String)
-const linesOf = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `{"n":${from + index}}`)
-const addAll = async (journal: Journal, lines: readonly string[]) => {
-  for (const line of lines) {
-    expect(journal.add(line)).toBe(true)
-    await journal.settled()
-  }
-}
-const removeFirst = async (journal: Journal, count: number) => {
-  await journal.first(count, Number.POSITIVE_INFINITY)
-  journal.remove(count)
-}
-/** What a process that was killed leaves: a lock of a process that has ended. */
-const kill = (name: string) => writeFileSync(join(parent, name, 'lock'), '999999999 1')
 /** Lets no file be made, as a full disk does; an open one can be written. */
 const fill = (name: string) => {
   rmSync(join(parent, name), { recursive: true })
@@ -49,14 +21,14 @@ describe('a disk that takes nothing', () => {
     await removeFirst(journal, 8)
     fill(name)
     await addAll(journal, linesOf(8, 12))
-    expect([await all(journal), journal.size(), journal.isDurable()]).toEqual([linesOf(8, 12), 4, false])
+    expect([await allLines(journal), journal.size(), journal.isDurable()]).toEqual([linesOf(8, 12), 4, false])
     await addAll(journal, linesOf(12, 14))
     await removeFirst(journal, 3)
-    expect([await all(journal), journal.size()]).toEqual([linesOf(11, 14), 3])
+    expect([await allLines(journal), journal.size()]).toEqual([linesOf(11, 14), 3])
     await expect(journal.flush()).rejects.toThrow()
     free(name)
     await addAll(journal, ['[1]'])
-    expect([await all(journal), journal.isDurable()]).toEqual([[...linesOf(11, 14), '[1]'], true])
+    expect([await allLines(journal), journal.isDurable()]).toEqual([[...linesOf(11, 14), '[1]'], true])
     const of_writing = journal.reports.filter((line) => /cannot be written|written to/.test(line))
     expect(of_writing).toEqual([
       expect.stringContaining('the trace cannot be written'),
@@ -78,7 +50,7 @@ describe('a disk that takes nothing', () => {
     await addAll(journal, [`["${'x'.repeat(900)}"]`])
     await removeFirst(journal, 290)
     expect(journal.files().length).toBeLessThan(3)
-    expect(await all(journal)).toHaveLength(1)
+    expect(await allLines(journal)).toHaveLength(1)
   })
 
   it('holds nothing once all that is on it has arrived: what was sent from memory is never written', async () => {
@@ -89,15 +61,15 @@ describe('a disk that takes nothing', () => {
     await addAll(journal, linesOf(2, 6))
     await removeFirst(journal, 3)
     rmSync(join(parent, name, `${String(16).padStart(20, '0')}.jsonl`), { recursive: true })
-    expect([journal.files(), await all(journal), journal.size()]).toEqual([[], linesOf(3, 6), 3])
+    expect([journal.files(), await allLines(journal), journal.size()]).toEqual([[], linesOf(3, 6), 3])
     await addAll(journal, linesOf(6, 7))
-    expect([journal.files(), await all(journal)]).toEqual([
+    expect([journal.files(), await allLines(journal)]).toEqual([
       [24, 48].map((start) => `${String(start).padStart(20, '0')}.jsonl`),
       linesOf(3, 7),
     ])
     kill(name)
     const again = opened(name)
-    expect([await all(again), again.lost()]).toEqual([linesOf(3, 7), 0])
+    expect([await allLines(again), again.lost()]).toEqual([linesOf(3, 7), 0])
   })
 
   it('and the end of the process: the lines that are lost are counted at the next start', async () => {
@@ -106,7 +78,7 @@ describe('a disk that takes nothing', () => {
     await addAll(journal, linesOf(0, 2))
     mkdirSync(join(parent, name, `${String(journal.position()).padStart(20, '0')}.jsonl`))
     await addAll(journal, linesOf(2, 6))
-    expect(await all(journal)).toEqual(linesOf(0, 6))
+    expect(await allLines(journal)).toEqual(linesOf(0, 6))
     await removeFirst(journal, 1)
     rmSync(join(parent, name, `${String(16).padStart(20, '0')}.jsonl`), { recursive: true })
     kill(name)
@@ -123,12 +95,12 @@ describe('another program that removes', () => {
     const journal = opened(name, { file_bytes: 1_000 })
     await addAll(journal, linesOf(0, 5))
     rmSync(join(parent, name), { recursive: true })
-    expect(await all(journal)).toEqual(linesOf(0, 5))
+    expect(await allLines(journal)).toEqual(linesOf(0, 5))
     rmSync(join(parent, name), { recursive: true })
     await addAll(journal, linesOf(5, 8))
     expect(opened(name).folders[0]).toMatch(/-2$/)
     kill(name)
-    expect(await all(opened(name))).toEqual(linesOf(0, 8))
+    expect(await allLines(opened(name))).toEqual(linesOf(0, 8))
   })
 
   it('lines that were not sent: they are counted and reported', async () => {
@@ -137,7 +109,7 @@ describe('another program that removes', () => {
     await addAll(journal, linesOf(0, 20))
     rmSync(join(parent, name, journal.files()[1] ?? ''))
     await removeFirst(journal, 13)
-    await all(journal)
+    await allLines(journal)
     expect([journal.lost(), journal.size(), journal.reports]).toEqual([
       7,
       0,
@@ -153,13 +125,13 @@ describe('beside the queue', () => {
     const journal = opened(name, { kept_bytes: 0 })
     await addAll(journal, linesOf(0, 12))
     const [first = ''] = journal.files()
-    await all(journal)
+    await allLines(journal)
     rmSync(join(parent, name, first))
     mkdirSync(join(parent, name, first))
     journal.remove(10)
     journal.remove(1)
     expect(journal.reports).toEqual([expect.stringContaining('what was sent cannot be deleted')])
-    expect(await all(journal)).toEqual(linesOf(11, 12))
+    expect(await allLines(journal)).toEqual(linesOf(11, 12))
   })
 
   it('a lock of a process whose id was used again holds nothing', async () => {
@@ -168,7 +140,7 @@ describe('beside the queue', () => {
     await addAll(journal, linesOf(0, 2))
     writeFileSync(join(parent, name, 'lock'), `${process.pid} 1`)
     const next = opened(name)
-    expect([await all(next), next.folders]).toEqual([linesOf(0, 2), [join(parent, name)]])
+    expect([await allLines(next), next.folders]).toEqual([linesOf(0, 2), [join(parent, name)]])
   })
 
   it('a link in place of the cursor is not followed', async () => {

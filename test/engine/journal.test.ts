@@ -3,49 +3,20 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { type Journal, openJournal } from '../../engine/trace/journal.js'
+import { describe, expect, it } from 'vitest'
+import { openJournal } from '../../engine/trace/journal.js'
+import { addAll, allLines, journalLimits, journals, linesOf, removeFirst } from '../support/journals.js'
 import { soon } from '../support/soon.js'
 
-const parent = mkdtempSync(join(tmpdir(), 'svc-journal-'))
-afterAll(() => rmSync(parent, { recursive: true, force: true }))
-const open: Journal[] = []
-afterEach(async () => {
-  for (const journal of open.splice(0)) await journal.close().catch(() => undefined)
-})
+const { parent, opened, kill } = journals()
 let names = 0
-const limits = { max_bytes: 100_000, reserved_bytes: 0, kept_bytes: 100_000, file_bytes: 64 }
-const opened = (name: string, more: Partial<typeof limits> = {}) => {
-  const reports: string[] = []
-  const journal = openJournal(parent, name, { ...limits, ...more }, (line) => reports.push(line))
-  open.push(journal)
-  return Object.assign(journal, { reports, files: () => segmentsOf(join(parent, name)) })
-}
-const segmentsOf = (folder: string) => readdirSync(folder).filter((file) => /^\d+\.jsonl$/.test(file))
-const all = async (journal: Journal) => (await journal.first(1_000_000, Number.POSITIVE_INFINITY)).map(String)
-const linesOf = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `{"n":${from + index}}`)
-const addAll = async (journal: Journal, lines: readonly string[]) => {
-  for (const line of lines) {
-    expect(journal.add(line)).toBe(true)
-    await journal.settled()
-  }
-}
-/** What a process that was killed leaves: a lock of a process that has ended. */
-const kill = (name: string) => writeFileSync(join(parent, name, 'lock'), '999999999 1')
-const removeFirst = async (journal: Journal, count: number) => {
-  await journal.first(count, Number.POSITIVE_INFINITY)
-  journal.remove(count)
-}
 
 describe('a journal', () => {
   it('leaves alone what its links lead to', () => {
@@ -67,12 +38,13 @@ describe('a journal', () => {
     'loses no line after the cursor %j',
     async (cursor) => {
       const name = `j${names++}`
-      await addAll(opened(name), linesOf(0, 3))
-      await open.pop()?.close()
+      const first = opened(name)
+      await addAll(first, linesOf(0, 3))
+      await first.close()
       writeFileSync(join(parent, name, 'cursor'), cursor)
       const journal = opened(name)
       await addAll(journal, linesOf(3, 5))
-      expect(await all(journal)).toEqual(linesOf(0, 5))
+      expect(await allLines(journal)).toEqual(linesOf(0, 5))
     },
   )
 
@@ -81,7 +53,7 @@ describe('a journal', () => {
     await addAll(journal, linesOf(0, 20))
     const starts = journal.files().map(Number.parseFloat)
     expect(starts).toEqual([0, 64, 125])
-    expect(await all(journal)).toEqual(linesOf(0, 20))
+    expect(await allLines(journal)).toEqual(linesOf(0, 20))
     expect([journal.size(), journal.position(), journal.waiting()]).toEqual([20, 170, 170])
   })
 
@@ -95,7 +67,7 @@ describe('a journal', () => {
     const again = opened(name)
     expect([again.size(), again.position()]).toEqual([7, 80])
     await addAll(again, ['{"n":11}'])
-    expect(await all(again)).toEqual([...linesOf(3, 10), '{"n":11}'])
+    expect(await allLines(again)).toEqual([...linesOf(3, 10), '{"n":11}'])
   })
 
   it('counts many lines of an earlier process beside what it sends, and deletes no file before', async () => {
@@ -111,7 +83,7 @@ describe('a journal', () => {
     await removeFirst(again, 10_000)
     expect(again.size()).toBeGreaterThan(0)
     await expect.poll(() => again.size(), soon).toBe(30_001)
-    expect(await all(again)).toEqual([...lines.slice(10_000), '{"n":"new"}'])
+    expect(await allLines(again)).toEqual([...lines.slice(10_000), '{"n":"new"}'])
     await removeFirst(again, 30_001)
     expect([again.size(), again.waiting(), again.files()]).toEqual([0, 0, []])
     kill(name)
@@ -131,7 +103,7 @@ describe('a journal', () => {
     await removeFirst(journal, 1)
     expect(await sizes(9, 1)).toBe(1)
     await removeFirst(journal, 2)
-    expect([await all(journal), journal.size(), journal.waiting()]).toEqual([[], 0, 0])
+    expect([await allLines(journal), journal.size(), journal.waiting()]).toEqual([[], 0, 0])
   })
 
   it('is bounded in bytes that wait, with room for lines that must not be lost', async () => {
@@ -140,7 +112,7 @@ describe('a journal', () => {
     expect([journal.room(), ...['[4]', '[5]', '[6]'].map(journal.addReserved)]).toEqual([0, true, true, false])
     await removeFirst(journal, 3)
     expect([journal.room(), journal.add('[7]'), journal.add('[8]')]).toEqual([4, true, false])
-    expect(await all(journal)).toEqual(['[5]', '[7]'])
+    expect(await allLines(journal)).toEqual(['[5]', '[7]'])
   })
 
   it('keeps what was removed up to a size, for reading back, and deletes whole files before it', async () => {
@@ -163,7 +135,7 @@ describe('a journal', () => {
     expect(journal.files()).toEqual([])
     await addAll(journal, ['[1]'])
     await journal.close()
-    expect(await all(opened(name, { kept_bytes: 0 }))).toEqual(['[1]'])
+    expect(await allLines(opened(name, { kept_bytes: 0 }))).toEqual(['[1]'])
   })
 
   it('is a second one while another process has the first, and is taken over after its end, the oldest first', async () => {
@@ -178,7 +150,7 @@ describe('a journal', () => {
     const younger = statSync(join(parent, `${name}-2`)).mtimeMs >= statSync(join(parent, `${name}-3`)).mtimeMs
     expect(next.folders).toHaveLength(3)
     const left = [linesOf(20, 22), linesOf(34, 40)]
-    const found = await all(next)
+    const found = await allLines(next)
     expect(found.slice(0, 3)).toEqual(linesOf(0, 3))
     expect(found.slice(3).toSorted()).toEqual(left.flat())
     expect([younger, next.size(), opened(name).size()]).toEqual([true, 11, 0])
@@ -197,10 +169,10 @@ describe('a journal', () => {
       writeFileSync(join(parent, folder, 'queue.jsonl'), text)
     }
     const journal = opened(name)
-    expect(await all(journal)).toEqual(['[1]', '[2]', '[3]'])
+    expect(await allLines(journal)).toEqual(['[1]', '[2]', '[3]'])
     await journal.close()
     expect(existsSync(join(parent, name, 'queue.jsonl'))).toBe(false)
-    expect(await all(opened(name))).toEqual(['[1]', '[2]', '[3]'])
+    expect(await allLines(opened(name))).toEqual(['[1]', '[2]', '[3]'])
   })
 
   it('goes on after files that another program has removed', async () => {
@@ -208,9 +180,9 @@ describe('a journal', () => {
     const journal = opened(name)
     await addAll(journal, linesOf(0, 20))
     rmSync(join(parent, name, journal.files()[1] ?? ''))
-    expect(await all(journal)).toEqual([...linesOf(0, 8), ...linesOf(15, 20)])
+    expect(await allLines(journal)).toEqual([...linesOf(0, 8), ...linesOf(15, 20)])
     await removeFirst(journal, 13)
-    expect(await all(journal)).toEqual([])
+    expect(await allLines(journal)).toEqual([])
     expect([journal.size(), journal.waiting()]).toEqual([0, 0])
   })
 
@@ -226,17 +198,17 @@ describe('a journal', () => {
     writeFileSync(join(parent, name, 'cursor'), cursor)
     const again = opened(name)
     await addAll(again, ['[1]'])
-    expect(await all(again)).toEqual([...linesOf(removed, 10), '[1]'])
+    expect(await allLines(again)).toEqual([...linesOf(removed, 10), '[1]'])
   })
 
   it('is in memory when its folder cannot be written, and says so once', async () => {
     const file = join(parent, 'a file')
     writeFileSync(file, '')
     const reports: string[] = []
-    const journal = openJournal(file, 'queue', limits, (line) => reports.push(line))
+    const journal = openJournal(file, 'queue', journalLimits, (line) => reports.push(line))
     await addAll(journal, linesOf(0, 3))
     await removeFirst(journal, 1)
-    expect([await all(journal), journal.isDurable(), reports.length]).toEqual([linesOf(1, 3), false, 1])
+    expect([await allLines(journal), journal.isDurable(), reports.length]).toEqual([linesOf(1, 3), false, 1])
     await journal.close()
   })
 
@@ -246,6 +218,6 @@ describe('a journal', () => {
     for (const line of linesOf(0, 5_000)) journal.add(line)
     await Promise.all([journal.flush(), journal.flush(), journal.flush()])
     kill(name)
-    expect((await all(opened(name))).length).toBe(5_000)
+    expect((await allLines(opened(name))).length).toBe(5_000)
   })
 })
