@@ -65,7 +65,7 @@ export function createTraceReader(plan: ImportPlan): ImportReader {
           const agent_id = agents.of(key)
           yield {
             place: `task ${task_id}`,
-            steps: steps.map((step) => ({ ...step, agent_id, task_id }) as Behavior),
+            steps: steps.map((step) => ({ ...surveyed.numbered(key, step), agent_id, task_id }) as Behavior),
           }
         }
       }
@@ -109,7 +109,9 @@ interface RunOfStep {
 
 /** Tells the runs of a task id apart: an id that is used again after its end is a new task. */
 function createRunIds() {
-  const tasks = new Map<string, { state: RunState; run: number }>()
+  const tasks = new Map<string, { state: RunState; run: number; last_step: number }>()
+  /** The last number of the runs before, for a run that is numbered on. */
+  const numbered_from = new Map<string, number>()
   return {
     /** The run of a step; null for another line. */
     of: (found: TraceLineReading): RunOfStep | null => {
@@ -118,14 +120,20 @@ function createRunIds() {
         if (task !== undefined) task.state = 'none'
       }
       if (found.kind !== 'step') return null
-      const { task_id = '', step_type } = found.step
-      const task = tasks.get(task_id) ?? { state: 'none', run: 0 }
+      const { task_id = '', step_type, step = 0 } = found.step
+      const task = tasks.get(task_id) ?? { state: 'none', run: 0, last_step: 0 }
       tasks.set(task_id, task)
       const is_new = startsRun(task.state, step_type)
       if (is_new) task.run++
+      const key = `${task.run} ${task_id}`
+      if (is_new && step > task.last_step) numbered_from.set(key, task.last_step)
       task.state = stateAfter(task.state, step_type)
-      return { key: `${task.run} ${task_id}`, is_new }
+      task.last_step = Math.max(task.last_step, step)
+      return { key, is_new }
     },
+    /** A run becomes a task of its own, whose first step is number 1. */
+    numbered: (key: string, step: Step): Step =>
+      step.step === undefined ? step : { ...step, step: step.step - (numbered_from.get(key) ?? 0) },
     /** The first run keeps the id of its task; another one gets an id that no task has. */
     taskIdOf: (key: string): string => {
       const [run = ''] = key.split(' ', 1)
