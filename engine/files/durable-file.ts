@@ -1,6 +1,16 @@
 // Small files that must be neither lost nor partially visible: keys, caches, and signed states.
 import { randomUUID } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 /** The text of the file; null when it does not exist. */
@@ -37,6 +47,27 @@ export function replaceFile(path: string, text: string): void {
   // Windows cannot flush a folder.
   if (process.platform !== 'win32') syncFolder(folder)
 }
+
+/** As `replaceFile`, for the only process that writes the file, and without a flush: a power cut may lose the last text. */
+export function replaceUnflushed(path: string, text: string): void {
+  const draft = `${path}.draft`
+  try {
+    rmSync(draft, { force: true })
+    writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
+}
+
+const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants
+
+/** How to open a file of one's own, which is made when it is missing. A link to a file of others is not followed; Windows has none. */
+export const openingOwn = {
+  append: O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0),
+  overwrite: O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0),
+} as const
 
 function syncFolder(path: string): void {
   const folder = openSync(path, 'r')

@@ -1,18 +1,8 @@
 // Decisions that wait for their steps, on disk, so that a restart does not forget them. Nothing of it is on the path of an
 // evaluation; recording a step that has waited for long writes one short line.
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { readIfThere, replaceFile } from '../files/durable-file.js'
+import { openingOwn, readIfThere, replaceFile, replaceUnflushed } from '../files/durable-file.js'
 import { type HeldFolder, holdFolder, leftFolders } from '../trace/journal-folders.js'
 import { keyOf, type OpenDecision, type WaitingDecision } from './open-decision.js'
 
@@ -113,8 +103,7 @@ function appendedFile(path: string) {
     file = null
   }
   const opened = () => {
-    const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants
-    file ??= openSync(path, O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0), 0o600)
+    file ??= openSync(path, openingOwn.append, 0o600)
     if (fstatSync(file).nlink > 0) return file
     close()
     throw new Error('another program has removed it')
@@ -130,15 +119,7 @@ function appendedFile(path: string) {
       lines = 0
     },
     rewrite: (all: readonly string[]) => {
-      const draft = `${path}.new`
-      try {
-        rmSync(draft, { force: true })
-        writeFileSync(draft, all.join(''), { mode: 0o600, flag: 'wx' })
-        renameSync(draft, path)
-      } catch (error) {
-        rmSync(draft, { force: true })
-        throw error
-      }
+      replaceUnflushed(path, all.join(''))
       close()
       lines = all.length
     },

@@ -1,7 +1,7 @@
 // How much of a journal has arrived, in a small file beside it.
-import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { readIfThere } from '../files/durable-file.js'
+import { openingOwn, readIfThere } from '../files/durable-file.js'
 
 export interface Cursor {
   readonly write: (position: Position) => void
@@ -35,8 +35,7 @@ function countIn(text: string): number {
  * flushed: after a power cut some lines are sent again.
  */
 export function openCursor(folder: string): Cursor {
-  const { O_CREAT, O_WRONLY, O_NOFOLLOW } = constants
-  const file = openSync(join(folder, fileName), O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0), 0o600)
+  const file = openSync(join(folder, fileName), openingOwn.overwrite, 0o600)
   return {
     write: ({ offset, unwritten }) => void writeSync(file, `${digits(offset)}\n${digits(unwritten)}\n`, 0),
     close: () => closeSync(file),

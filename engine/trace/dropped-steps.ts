@@ -1,7 +1,7 @@
 // Steps that did not fit into the journal: counted per task, kept in a file until their gap lines are in the journal.
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { readIfThere } from '../files/durable-file.js'
+import { readIfThere, replaceUnflushed } from '../files/durable-file.js'
 import type { TraceLine } from './sink.js'
 
 export type Gap = Omit<Extract<TraceLine, { kind: 'gap' }>, 'kind' | 'recorded_at'>
@@ -54,7 +54,7 @@ export function createDroppedSteps(
     if (timer !== null) clearTimeout(timer)
     timer = null
     const all = [...earlier, ...gaps.values()]
-    const is_saved = path === null || replaceUnflushed(path, all)
+    const is_saved = path === null || replaceGaps(path, all)
     const steps = all.reduce((sum, gap) => sum + gap.steps, 0)
     if (is_saved) steps_in_file = steps
     onSaved(Math.max(0, steps - steps_in_file))
@@ -112,17 +112,12 @@ function gapsIn(path: string): Gap[] {
 }
 
 /** Not flushed: flushing each second would delay steps. False without room on the disk: the counts stay in memory. */
-function replaceUnflushed(path: string, gaps: readonly Gap[]): boolean {
+function replaceGaps(path: string, gaps: readonly Gap[]): boolean {
   try {
-    if (gaps.length === 0) {
-      rmSync(path, { force: true })
-      return true
-    }
-    writeFileSync(`${path}.draft`, JSON.stringify(gaps), { mode: 0o600 })
-    renameSync(`${path}.draft`, path)
+    if (gaps.length === 0) rmSync(path, { force: true })
+    else replaceUnflushed(path, JSON.stringify(gaps))
     return true
   } catch {
-    rmSync(`${path}.draft`, { force: true })
     // The next second tries again if more steps are dropped, and so does the end of the process.
     return false
   }

@@ -1,10 +1,9 @@
 // Lines that the receiver does not take, beside the journal with the reason of each, for people.
-import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { openingOwn } from '../files/durable-file.js'
 import type { RejectedLine } from './sender.js'
 
-const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants
 /** Bytes; further lines are only counted. */
 export const maxRejectedBytes = 16 * 1024 * 1024
 
@@ -19,7 +18,7 @@ export function keepRejected(folder: string | null, clock: () => number, report:
   const keep = async (file: string, { problem, detail, bytes }: RejectedLine) => {
     const rejected_at = new Date(clock()).toISOString()
     const text = `${JSON.stringify({ rejected_at, problem, detail, line: bytes.toString() })}\n`
-    const opened = await open(file, O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0), 0o600)
+    const opened = await open(file, openingOwn.append, 0o600)
     try {
       const { size } = await opened.stat()
       if (size + text.length <= maxRejectedBytes) await opened.writeFile(text)
