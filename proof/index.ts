@@ -11,6 +11,7 @@ export { canonical } from './json/canonical.js'
 export { isMap } from './json/checks.js'
 export { isDeeperThan, maxCompoundDepth, maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './json/depth.js'
 export { hexOf, sha256Hex } from './json/hex.js'
+export { parseJson } from './json/parse-json.js'
 export { requestJson } from './json/request-json.js'
 export {
   type JsonProblem,

@@ -1,5 +1,6 @@
 // Attacks on the entries: an attacker with write access to the database changes, removes, adds or moves them.
 import type { LogRecord } from '@svc/schemas'
+import { parseJson } from '../json/parse-json.js'
 import { noCheckpoint, recordText } from '../record/record.js'
 import { type Attack, byChain, byCheckpoint } from './attack.js'
 import { entryOf, type Item } from './store.js'
@@ -133,7 +134,7 @@ export const onEntries: readonly Attack[] = [
     expected: byChain,
     run: ({ store }) => {
       const [first] = store.entries
-      const record = { ...JSON.parse(first?.record ?? ''), org_id: 'org_9f8e7d' } as LogRecord
+      const record = { ...(parseJson(first?.record ?? '') as LogRecord), org_id: 'org_9f8e7d' }
       const foreign = entryOf(record, recordText(record), 0, first?.occurred_at ?? '')
       store.entries = store.entries.map((entry, at) => (at === 0 ? foreign : entry))
     },

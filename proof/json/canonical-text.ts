@@ -2,6 +2,7 @@
 import { canonical } from './canonical.js'
 import { isMap } from './checks.js'
 import { maxRequestDepth } from './depth.js'
+import { parseJson } from './parse-json.js'
 import { parseStoredJson } from './strict-json.js'
 
 export type CanonicalReading<T = unknown> =
@@ -26,13 +27,13 @@ export function canonicalObject(text: string): Readonly<Record<string, unknown>>
 
 /**
  * The value of a text that is clearly canonical, at a third of the cost: a text that JSON.stringify writes again from what
- * JSON.parse reads has no duplicate member, no white space and no other form of a number or string. Undefined when unclear.
+ * parseJson reads has no duplicate member, no white space and no other form of a number or string. Undefined when unclear.
  */
 function plainValue(text: string): unknown {
   // JSON.stringify writes a lone surrogate in this form; evidence must not contain one.
   if (text.includes('\\ud')) return undefined
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseJson(text)
     return isOrdered(value, 0) && JSON.stringify(value) === text ? value : undefined
   } catch {
     return undefined

@@ -1,4 +1,4 @@
-// Finds the first fault in JSON text. It runs only after JSON.parse has failed, because that does not always report one.
+// Finds the first fault in JSON text. It runs only after parseJson has failed, because that does not always report one.
 
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | ':' | ', or ]' | ', or }' | 'end'
 

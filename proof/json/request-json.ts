@@ -1,5 +1,5 @@
 // JSON text for requests. JSON.stringify writes a large double as an integer, which the API rejects as inexact.
-import { endOfNumber, endOfString } from './strict-json.js'
+import { endOfNumber, endOfString } from './literals.js'
 
 /** Integers beyond 2^53-1 have at least 16 digits; most texts have none, and the test is cheap. */
 const longDigits = /\d{16}/

@@ -1,6 +1,8 @@
 // Strict JSON for evidence (docs/design/log.md §1): text that two readers could understand differently is rejected.
 import { maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './depth.js'
 import { jsonFault } from './json-fault.js'
+import { endOfNumber, endOfString, isName } from './literals.js'
+import { parseJson, unescaped } from './parse-json.js'
 
 export interface JsonProblem {
   readonly message: string
@@ -69,7 +71,7 @@ function parsed(text: string, grammar: Grammar): JsonReading {
   const problem = scan(text, grammar)
   if (problem !== null) return { problem }
   try {
-    return { value: JSON.parse(text), problem: null }
+    return { value: parseJson(text), problem: null }
   } catch {
     // The parser's own message quotes the text around the fault; a message must not contain payloads.
     const { offset, expected } = jsonFault(text)
@@ -93,13 +95,13 @@ const maxGap = 200
 const needsScan = /\\u[dD]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/
 
 /**
- * The value of a text that is clearly valid, at a third of the cost of a scan: JSON.parse has kept as many members as the
+ * The value of a text that is clearly valid, at a third of the cost of a scan: the reader has kept as many members as the
  * text has names, so that no name occurs twice. Undefined when unclear.
  */
 function plainValue(text: string): unknown {
   if (needsScan.test(text) || !text.isWellFormed()) return undefined
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseJson(text)
     return membersOf(value, 0) === namesIn(text) ? value : undefined
   } catch {
     return undefined
@@ -146,8 +148,8 @@ const quoteMark = 0x22
 const backslash = 0x5c
 
 /**
- * Finds in one pass what JSON.parse accepts but evidence must not contain. It knows only strings and brackets of the grammar,
- * because JSON.parse checks the text next.
+ * Finds in one pass what JSON accepts but evidence must not contain. It knows only strings and brackets of the grammar,
+ * because parseJson checks the text next.
  */
 function scan(text: string, grammar: Grammar): JsonProblem | null {
   if (!text.isWellFormed()) return { message: 'a lone surrogate', offset: null }
@@ -176,20 +178,10 @@ function scan(text: string, grammar: Grammar): JsonProblem | null {
   return null
 }
 
-/** Offset of the closing quote of the string that begins at `start`; -1 without one. */
-export function endOfString(text: string, start: number): number {
-  for (let index = start + 1; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code === quoteMark) return index
-    if (code === backslash) index++
-  }
-  return -1
-}
-
 /** An escape can hide a lone surrogate, and a string before a colon is a member name. */
 function checkString(text: string, start: number, end: number, names: Set<string> | null): JsonProblem | null {
   const raw = text.slice(start + 1, end)
-  const plain = raw.includes('\\') ? decoded(text.slice(start, end + 1)) : raw
+  const plain = raw.includes('\\') ? unescaped(raw) : raw
   if (plain === null) return { message: 'a string that is not JSON', offset: start }
   if (plain !== raw && !plain.isWellFormed()) return { message: 'a lone surrogate', offset: start }
   if (names === null || !isName(text, end + 1)) return null
@@ -198,34 +190,10 @@ function checkString(text: string, start: number, end: number, names: Set<string
   return null
 }
 
-function decoded(quoted: string): string | null {
-  try {
-    return JSON.parse(quoted) as string
-  } catch {
-    return null
-  }
-}
-
-function isName(text: string, from: number): boolean {
-  for (let index = from; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) continue
-    return code === 0x3a
-  }
-  return false
-}
-
-/** Offset of the end of the number that begins at `start`. */
-export function endOfNumber(text: string, start: number): number {
-  let index = start + 1
-  while (index < text.length && /[0-9.eE+-]/.test(text.charAt(index))) index++
-  return index
-}
-
 function checkNumber(literal: string, offset: number, grammar: Grammar): JsonProblem | null {
   if (literal.length < 16 && !/[eE]/.test(literal)) return null
   const value = Number(literal)
-  // JSON.parse finds a malformed number.
+  // parseJson finds a malformed number.
   if (Number.isNaN(value)) return null
   if (!Number.isFinite(value)) return { message: 'a number too large to be kept exactly', offset }
   if (/^-?\d+$/.test(literal) && !grammar.isExact(literal)) return { message: grammar.inexact, offset }

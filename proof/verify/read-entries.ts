@@ -3,6 +3,7 @@ import type { BundleManifest } from '@svc/schemas'
 import { bundleFiles } from '../bundle/bundle.js'
 import type { AnyRecord } from '../bundle/bundled-record.js'
 import { sha256Hex } from '../json/hex.js'
+import { parseJson } from '../json/parse-json.js'
 import type { TrustPolicy } from '../notes/trust.js'
 import { linesOf, openArchive } from './archive.js'
 import { BundleError } from './bundle-error.js'
@@ -79,7 +80,7 @@ function valuesIn(text: string): BundledEntry['values'] {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     throw new BundleError('bytes_altered', null, 'the bundle changed while it was read')
   }

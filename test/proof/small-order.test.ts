@@ -39,8 +39,11 @@ const written = (name: string, kind: 1 | 4, key: Buffer) => {
 }
 const good = formatVerifier(signerOf('example.org/log', 'note', Buffer.alloc(32, 1)).verifier)
 
+/** OpenSSL 3.5 began to reject these keys itself; Node.js 20 has 3.0. */
+const rejectedByOpenSsl = !/^(1|3\.[0-4])\./.test(process.versions.openssl)
+
 describe('a key of small order', () => {
-  it('accepts a signature that was made without a secret', () => {
+  it.skipIf(rejectedByOpenSsl)('makes a signature valid that needs no secret', () => {
     const key = Buffer.from(hexOf(1n, 0n), 'hex')
     const spki = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), key])
     const known = createPublicKey({ key: spki, format: 'der', type: 'spki' })

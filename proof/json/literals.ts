@@ -1,0 +1,31 @@
+// Where strings and numbers end in JSON text.
+
+const quoteMark = 0x22
+const backslash = 0x5c
+
+/** Offset of the closing quote of the string that begins at `start`; -1 without one. */
+export function endOfString(text: string, start: number): number {
+  for (let index = start + 1; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === quoteMark) return index
+    if (code === backslash) index++
+  }
+  return -1
+}
+
+/** True if the text goes on with a colon: the string before it is the name of a member. */
+export function isName(text: string, from: number): boolean {
+  for (let index = from; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) continue
+    return code === 0x3a
+  }
+  return false
+}
+
+/** Offset of the end of the number that begins at `start`. */
+export function endOfNumber(text: string, start: number): number {
+  let index = start + 1
+  while (index < text.length && /[0-9.eE+-]/.test(text.charAt(index))) index++
+  return index
+}
