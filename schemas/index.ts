@@ -15,6 +15,7 @@ export {
   hasWritePermission,
   isBlocked,
   isoTime,
+  isRfc3339,
   type JsonMap,
   parseTimestamp,
   type Step,
@@ -24,6 +25,7 @@ export {
   verbProblem,
   verbsOf,
 } from './steps.js'
+export { hiddenCharacter, type TextFormat, textFormats } from './text.js'
 export type * from './types.js'
 export { versionLines, versionOf } from './version.js'
 export {

@@ -110,15 +110,27 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))?$/
+const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})?$/
+
+/** ISO 8601 with `-` and `:`, and without them: seconds, the clock and the minutes of the zone can be absent. */
+const zoned = '(?:[Zz]|([+-])(\\d{2})(?::?(\\d{2}))?)?'
+const extended = new RegExp(
+  `^(\\d{4})-(\\d{2})-(\\d{2})(?:[Tt ](\\d{2}):(\\d{2})(?::(\\d{2})(?:[.,](\\d{1,9}))?)?${zoned})?$`,
+)
+const basic = new RegExp(`^(\\d{4})(\\d{2})(\\d{2})(?:[Tt ](\\d{2})(\\d{2})(?:(\\d{2})(?:[.,](\\d{1,9}))?)?${zoned})?$`)
 
 // Years 1 to 9999 in UTC: the range of RFC 3339, which every database can store.
 const firstTime = Date.parse('0001-01-01T00:00:00Z')
 const lastTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
+/** True for an RFC 3339 time, which can be without a zone. */
+export function isRfc3339(text: string): boolean {
+  return rfc3339.test(text) && parseTimestamp(text) !== null
+}
+
 /**
- * Milliseconds since 1970 of an RFC 3339 time; null for other text. A time without a zone, as Python writes it, is UTC. A
- * leap second counts as the next second.
+ * Milliseconds since 1970 of a time as senders of steps write it, RFC 3339 or another form of ISO 8601; null for other text. A time
+ * without a zone, as Python writes it, is UTC; a date is its first moment. A leap second counts as the next second.
  */
 export function parseTimestamp(text: string): number | null {
   return parseUsual(text) ?? parseAny(text)
@@ -149,9 +161,10 @@ function digitsIn(text: string, from: number, to: number): number {
 }
 
 function parseAny(text: string): number | null {
-  const match = rfc3339.exec(text)
+  const match = extended.exec(text) ?? basic.exec(text)
   if (match === null) return null
-  const [, year, month, day, hour, minute, second, fraction = '', sign, zoneHour = '0', zoneMinute = '0'] = match
+  const [, year, month, day, hour = '0', minute = '0', second = '0'] = match
+  const [fraction = '', sign, zoneHour = '0', zoneMinute = '0'] = match.slice(7)
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return null
   if (Number(zoneHour) > 23 || Number(zoneMinute) > 59) return null
   const date = Date.parse(`${year}-${month}-${day}T00:00:00Z`)

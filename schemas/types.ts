@@ -46,6 +46,7 @@ export interface ActionChange {
         | 'trace.gap'
         | 'log.invalid'
         | 'resync.failed'
+        | 'assignment.held'
       )
     | (
         | 'incident.created'
@@ -55,6 +56,7 @@ export interface ActionChange {
         | 'trace.gap'
         | 'log.invalid'
         | 'resync.failed'
+        | 'assignment.held'
       )[]
   /**
    * Only incidents of at least this severity; null for all
@@ -113,6 +115,7 @@ export interface ActionRequest {
         | 'trace.gap'
         | 'log.invalid'
         | 'resync.failed'
+        | 'assignment.held'
       )
     | (
         | 'incident.created'
@@ -122,6 +125,7 @@ export interface ActionRequest {
         | 'trace.gap'
         | 'log.invalid'
         | 'resync.failed'
+        | 'assignment.held'
       )[]
   /**
    * Only incidents of at least this severity; null for all
@@ -200,6 +204,7 @@ export interface Action {
     | 'trace.gap'
     | 'log.invalid'
     | 'resync.failed'
+    | 'assignment.held'
   )[]
   /**
    * null for all
@@ -300,7 +305,7 @@ export interface AgentGovernance {
    */
   to: string
   /**
-   * How long every running engine enforced policies. Time before the registration, deactivated time, and time after every engine stopped count nowhere
+   * How long every running engine enforced policies. Time before the registration and deactivated time count nowhere
    */
   governed_seconds: number
   /**
@@ -312,6 +317,10 @@ export interface AgentGovernance {
    */
   unknown_seconds: number
   /**
+   * How long no engine ran, because every engine had stopped in order. A report counts this time as ungoverned if steps came in it that no engine had evaluated
+   */
+  idle_seconds: number
+  /**
    * Of each engine and of the platform, oldest first
    *
    * @maxItems 200
@@ -319,11 +328,11 @@ export interface AgentGovernance {
   intervals: {
     from: string
     to: string
-    state: 'ungoverned' | 'unknown'
+    state: 'ungoverned' | 'unknown' | 'idle'
     /**
-     * `no_policy`: the platform had no enforced policy for the agent; `none_configured`, `all_dropped`, `unavailable`: the state that the engine reported; `silent`: the engine sent no heartbeat; `no_engine`: no engine had ever reported
+     * `no_policy`: the platform had no enforced policy for the agent; `none_configured`, `all_dropped`, `unavailable`: the state that the engine reported; `silent`: the engine sent no heartbeat; `no_engine`: no engine had ever reported; `stopped`: every engine had stopped in order
      */
-    reason: 'no_policy' | 'none_configured' | 'all_dropped' | 'unavailable' | 'silent' | 'no_engine'
+    reason: 'no_policy' | 'none_configured' | 'all_dropped' | 'unavailable' | 'silent' | 'no_engine' | 'stopped'
     /**
      * The run of the engine; null for what the platform knows
      */
@@ -399,6 +408,10 @@ export interface Agent {
    * The level that policies use; a lower one takes effect once an operator confirms it
    */
   effective_risk_classification: 'minimal' | 'limited' | 'high' | 'unacceptable' | 'unclassified'
+  /**
+   * True while the declared level is lower than the one in effect and waits for a member: POST /api/v1/agents/{agent_id}/confirm
+   */
+  waits_for_confirmation?: boolean
   environment: 'development' | 'test' | 'staging' | 'production'
   /**
    * Names, or objects with a name; null when the agent never declared tools
@@ -477,6 +490,10 @@ export interface ApprovalRequired {
    * The fields that are approved besides the step type; null for the whole action
    */
   binds: string[] | null
+  /**
+   * The fields of the step that are not approved and can change afterwards: show them to the person; at most 100
+   */
+  unbound: string[]
   /**
    * The body to send once a person has approved: of POST /record for the local engine, of POST /api/v1/logs for the platform, where it lacks `task_id` when the evaluation named no task
    */
@@ -694,7 +711,7 @@ export interface Behavior {
    */
   task_id?: string
   /**
-   * RFC 3339 time at which the step occurred, UTC without a zone; default now
+   * ISO 8601 time at which the step occurred; UTC without a zone; default now
    */
   timestamp?: string
   /**
@@ -1041,6 +1058,10 @@ export interface CommittedResult {
    * The step of the gate that approved this step, without which the policy would be violated
    */
   approved_by_step?: number | null
+  /**
+   * The policy applied to the step, and its rule passed; absent where it was violated or approved, and where the step is outside of its target
+   */
+  applied?: true
 }
 
 /**
@@ -1352,6 +1373,10 @@ export interface DeviceTokenRequest {
 export interface DroppedPolicy {
   name: string
   reason: string
+  /**
+   * As written: `critical` blocks; null where it cannot be read
+   */
+  severity: string | null
   policy_id: number | null
   /**
    * File or repository it came from
@@ -1366,7 +1391,7 @@ export interface DroppedPolicy {
  */
 export interface DryRunReport {
   /**
-   * replayed tasks: a task id that is used again after its end counts once for each run
+   * replayed tasks, one for each task id
    */
   tasks: number
   /**
@@ -1397,6 +1422,10 @@ export interface DryRunReport {
    * tasks that only the new policies block
    */
   newly_blocked_tasks: number
+  /**
+   * tasks that neither blocks, and that only under the new policies wait for a person
+   */
+  newly_asked_tasks: number
   /**
    * tasks that only the policies in effect block
    */
@@ -1445,10 +1474,6 @@ export interface DryRunReport {
       task_id: string
       agent_id: string
       /**
-       * number of the run of the task id, from 1: an id that is used again after its end is a new task
-       */
-      run: number
-      /**
        * number of the step
        */
       step: number | null
@@ -1479,10 +1504,6 @@ export interface DryRunReport {
     listed: {
       task_id: string
       agent_id: string
-      /**
-       * number of the run of the task id, from 1: an id that is used again after its end is a new task
-       */
-      run: number
       /**
        * number of the step
        */
@@ -1932,6 +1953,10 @@ export interface Evaluation {
    * Why the step is blocked, in one sentence; null when it is allowed
    */
   reason: string | null
+  /**
+   * The same for a model: one plain sentence that quotes nothing and names no command; null when the step is allowed
+   */
+  message: string | null
   /**
    * The violated policies, worst first: those that block, then by severity
    */
@@ -2565,6 +2590,10 @@ export interface LocalRegistration {
    */
   reason: string | null
   /**
+   * The same for a model: one plain sentence that quotes nothing and names no command; null when the step is allowed
+   */
+  message: string | null
+  /**
    * The violated policies, worst first: those that block, then by severity
    */
   violations: PolicyResult[]
@@ -2851,7 +2880,7 @@ export interface LogRecord {
 }
 
 /**
- * Body of POST /api/v1/logs: one step.
+ * Body of POST /api/v1/logs: one step. Unknown keys are kept in `meta.attributes`.
  */
 export interface LogRequest {
   /**
@@ -2876,11 +2905,11 @@ export interface LogRequest {
   step_number?: number
   step_type: string
   /**
-   * RFC 3339 time at which the step occurred, UTC without a zone
+   * ISO 8601 time at which the step occurred; UTC without a zone
    */
   timestamp: string
   /**
-   * Hash of the previous entry as the client knows it; empty for the first
+   * Hash of the previous entry as the client knows it; empty where it is not known
    */
   prev_hash?: string
   is_external_call?: boolean
@@ -2894,7 +2923,7 @@ export interface LogRequest {
     [k: string]: unknown
   }
   /**
-   * Output of the step
+   * Output of the step; a list, text, a number or a boolean is kept as `{"value": …}`, with a warning in the answer
    */
   output?: {
     [k: string]: unknown
@@ -2911,6 +2940,7 @@ export interface LogRequest {
   meta?: {
     [k: string]: unknown
   }
+  [k: string]: unknown
 }
 
 /**
@@ -2941,6 +2971,10 @@ export interface LoggedStep {
    */
   received_at: string
   violations: StepViolation[]
+  /**
+   * What the platform did with parts of the request that it does not know; absent without any
+   */
+  warnings?: string[]
 }
 
 /**
@@ -3649,6 +3683,10 @@ export interface MinimalEvaluation {
    */
   reason: string | null
   /**
+   * The same for a model: one plain sentence that quotes nothing and names no command; null when the step is allowed
+   */
+  message: string | null
+  /**
    * The violated policies, worst first: those that block, then by severity
    */
   violations: PolicyResult[]
@@ -3805,9 +3843,9 @@ export interface PlatformHealth {
 export interface PlatformReadiness {
   status: 'ok' | 'degraded'
   /**
-   * Why the answer is 503; empty for 200
+   * Why the answer is 503; empty for 200. `log`: a log holds less than was signed, and takes no entries until the operator decides
    */
-  not_ready: ('stopping' | 'database' | 'jobs')[]
+  not_ready: ('stopping' | 'database' | 'jobs' | 'log')[]
   /**
    * `refused` while the platform refuses to sign a log
    */
@@ -4033,6 +4071,10 @@ export interface PolicyResult {
   manifest_id: string | null
   waived: boolean
   /**
+   * One plain sentence for a model: what is not allowed, and what would be. It quotes nothing and names no command; only of a violated policy
+   */
+  message?: string
+  /**
    * The step of the gate that approved this step, without which the policy would be violated
    */
   approved_by_step?: number | null
@@ -4226,10 +4268,14 @@ export interface Readiness {
 }
 
 /**
- * Body of POST /record.
+ * Body of POST /record. An `output` that is a list, text, a number or a boolean is kept as `{"value": …}`, and the answer has a warning.
  */
 export interface RecordRequest {
   step: Behavior
+  /**
+   * False: the task goes on after a step whose `output.status` is `blocked`; default true, which ends it
+   */
+  end?: boolean
 }
 
 /**
@@ -4241,6 +4287,10 @@ export interface RecordedStep {
    */
   step: number
   task_id: string
+  /**
+   * What the engine changed in the step to keep it, such as an output that is not an object; absent without any
+   */
+  warnings?: string[]
 }
 
 /**
@@ -4257,6 +4307,10 @@ export interface RegisteredAgent {
   agent_id: string
   registration_status: 'created' | 'updated'
   violations: StepViolation[]
+  /**
+   * What is not in effect yet, such as a lowered risk level; absent without any
+   */
+  warnings?: string[]
 }
 
 /**
@@ -4264,9 +4318,9 @@ export interface RegisteredAgent {
  */
 export interface RejudgeVerdict {
   /**
-   * Whether every verdict that was computed again equals the recorded one
+   * Whether every verdict that was computed again equals the recorded one; null when none was computed
    */
-  equal: boolean
+  equal: boolean | null
   /**
    * The version of the engine that computed them again
    */
@@ -4438,7 +4492,6 @@ export interface ReplayedPolicy {
    */
   example: {
     task_id: string
-    run: number
     step: number | null
   } | null
 }
@@ -4558,6 +4611,10 @@ export interface RepositoryList {
  * Body of POST /api/v1/repos.
  */
 export interface RepositoryRequest {
+  /**
+   * connect the library of this release again, after it was disconnected; nothing else is sent
+   */
+  library?: true
   /**
    * owner on GitHub; may be left out beside `url`
    */
@@ -4740,6 +4797,10 @@ export interface StopRequest {
    */
   workspace?: boolean
   /**
+   * true, with `agent_id` or `agent_key`: stop every agent of the API key of this agent, also those registered later
+   */
+  with_key?: boolean
+  /**
    * Why; every blocked step says it
    */
   reason: string
@@ -4769,9 +4830,9 @@ export interface StopResume {
 export interface Stop {
   id: string
   target: {
-    kind: 'agent' | 'manifest' | 'workspace'
+    kind: 'agent' | 'key' | 'manifest' | 'workspace'
     /**
-     * `agent_id` or `manifest_id`; null for the workspace
+     * `agent_id`, `manifest_id` or the id of an API key; null for the workspace
      */
     id: string | null
   }
@@ -5003,7 +5064,7 @@ export interface TraceStep {
    */
   task_id: string | number
   /**
-   * RFC 3339 time at which the step occurred, UTC without a zone; default the time of arrival
+   * ISO 8601 time at which the step occurred; UTC without a zone; default the time of arrival
    */
   timestamp?: string
   /**
@@ -5045,7 +5106,7 @@ export interface TraceStep {
     [k: string]: unknown
   }
   /**
-   * Output of the step
+   * Output of the step; a list, text, a number or a boolean is kept as `{"value": …}`, with a warning in the answer
    */
   output?: {
     [k: string]: unknown
