@@ -2,6 +2,7 @@
 // (docs/design/engine.md §2). They are one set: a member that the context leaves out has the registered value, so that
 // `context.x` and `agent.x` agree.
 import type { Agent, EvaluationContext, JsonMap } from '@svc/schemas'
+import { registeredMember, registeredTools } from '../rules/task-tools.js'
 import { compareLevels } from './risk.js'
 
 export type ReportedContext = Partial<EvaluationContext>
@@ -9,7 +10,8 @@ export type ReportedContext = Partial<EvaluationContext>
 /** The facts without a platform: the context overrides the registration. `agent_allowed_tools` is an alias of `declared_tools`. */
 export function factsAsReported(registered: JsonMap, { agent_allowed_tools, ...reported }: ReportedContext): JsonMap {
   const declared_tools = reported.declared_tools ?? agent_allowed_tools
-  return { ...registered, ...reported, ...(declared_tools !== undefined && { declared_tools }) }
+  if (declared_tools === undefined) return { ...registered, ...reported }
+  return { ...registered, ...reported, declared_tools, [registeredMember]: registeredTools(registered) }
 }
 
 /**
@@ -20,8 +22,10 @@ export function factsTightened(registered: JsonMap, { agent_allowed_tools, ...re
   const known = registered.risk_classification as Agent['risk_classification']
   const level = reported.risk_classification
   const risk_classification = level !== undefined && compareLevels(level, known) > 0 ? level : known
-  const declared_tools = fewerTools(registered.declared_tools, reported.declared_tools ?? agent_allowed_tools)
-  return { ...reported, ...registered, risk_classification, declared_tools }
+  const own = reported.declared_tools ?? agent_allowed_tools
+  const declared_tools = fewerTools(registered.declared_tools, own)
+  const facts = { ...reported, ...registered, risk_classification, declared_tools }
+  return own === undefined ? facts : { ...facts, [registeredMember]: registeredTools(registered) }
 }
 
 function fewerTools(registered: unknown, reported: EvaluationContext['declared_tools']): unknown {

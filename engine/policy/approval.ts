@@ -1,7 +1,7 @@
 // The approval of a policy: a gate that is bound to the step makes this policy pass, and no other (docs/design/engine.md §5).
 import type { ApprovalRequired, Behavior, Policy } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
-import { compileBoundGates } from '../rules/bound-gate.js'
+import { compileBoundGates, unboundFields } from '../rules/bound-gate.js'
 import type { CompileEnvironment, RuleContext } from '../rules/rule.js'
 import { passedGate } from '../rules/track.js'
 
@@ -39,9 +39,9 @@ export function compileApproval(
     const { gate, problem } = gates.find(context, bound)
     if (problem === null) return { step: gate.step }
     const { digest: action_digest } = bound
-    return {
-      missing: { policy_id, action_digest, binds: bound.binds && [...bound.binds], check_type: check_type ?? null },
-    }
+    const binds = bound.binds && [...bound.binds]
+    const unbound = context.step === null ? [] : unboundFields(context.step, binds)
+    return { missing: { policy_id, action_digest, binds, unbound, check_type: check_type ?? null } }
   }
 }
 

@@ -40,9 +40,10 @@ function compileWith(offered: readonly PolicyInput[], environment: ReturnType<ty
   const enabled = offered.filter((policy) => policy.enabled).sort((a, b) => a.id - b.id)
   for (const policy of enabled) {
     try {
-      const own = environment.at(policy.scope)
+      const own = environment.at(policy.scope, policy.severity === 'critical' && policy.scope === 'step_execution')
       const rule = compileRule(policy.rule_type, policy.params, own)
-      policies.push({ policy, ...rule, approval: compileApproval(policy, own) })
+      const approval = compileApproval(policy, own)
+      policies.push({ policy, ...rule, approval, reads_history: own.tracked() })
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error
       dropped.push(rejected(policy, error.message))
@@ -85,17 +86,27 @@ function newEnvironment(valid: boolean) {
   const track = <S>(tracker: Tracker<S>) => {
     const index = known.get(tracker.key) ?? trackers.push(tracker as Tracker<unknown>) - 1
     known.set(tracker.key, index)
-    if (tracker.costly === undefined) return (history: History) => history.states[index] as S
-    return (history: History) => {
+    const read = (history: History) => history.states[index] as S
+    if (tracker.costly === undefined) return Object.assign(read, { slot: index })
+    const readAll = (history: History) => {
       if (history.deferred !== null) addDeferred({ trackers }, history, index, history.deferred)
       return history.states[index] as S
     }
+    return Object.assign(readAll, { slot: index })
   }
   const readings = newReadings()
-  return { trackers, at: (scope: Scope) => ({ scope, valid, track, readings }) }
+  const at = (scope: Scope, blocks: boolean) => {
+    let tracked = false
+    const trackOwn: typeof track = (tracker) => {
+      tracked = true
+      return track(tracker)
+    }
+    return { scope, valid, blocks, track: trackOwn, readings, tracked: () => tracked }
+  }
+  return { trackers, at }
 }
 
 function rejected(policy: PolicyInput, reason: string): DroppedPolicy {
-  const { id, name, manifest_path } = policy
-  return { name, reason, policy_id: id, source: manifest_path, line: null, column: null }
+  const { id, name, severity, manifest_path } = policy
+  return { name, reason, severity, policy_id: id, source: manifest_path, line: null, column: null }
 }

@@ -1,16 +1,18 @@
 // The decision on one step, or on one registration (docs/design/engine.md §5). Evaluating changes nothing.
 import type { Behavior, Evaluation, JsonMap, PolicyResult, ViolationDetails } from '@svc/schemas'
 import { riskOf } from '../agent/risk.js'
+import { quote } from '../check/quote.js'
 import { AmbiguousField } from '../rules/members.js'
 import { CannotEvaluate, evidenceOf, PASS, type RuleContext, type Violation } from '../rules/rule.js'
 import type { MissingApproval } from './approval.js'
 import type { PolicySet } from './compile.js'
-import { type Occasion, type PlannedPolicy, resultOf } from './plan.js'
+import { askMessage, messageOf, noticeMessage } from './messages.js'
+import { isEnd, type Occasion, type PlannedPolicy, resultOf } from './plan.js'
 import type { PolicyInput } from './policy-input.js'
 
 /** The outcome of one evaluation, without its id and the digest of the action, which cost more than all policies. */
 export interface Decision
-  extends Pick<Evaluation, 'action' | 'blocked' | 'outcome' | 'reason' | 'risk_score' | 'manifests'> {
+  extends Pick<Evaluation, 'action' | 'blocked' | 'outcome' | 'reason' | 'message' | 'risk_score' | 'manifests'> {
   /** The violated policies, worst first: those that block, then by severity. */
   readonly violations: readonly PolicyResult[]
   /** With the outcome `ask`: the approvals that the step lacks. */
@@ -29,20 +31,17 @@ export function evaluate(set: PolicySet, occasion: Occasion, given: RuleContext)
   return decisionIn(set, occasion, given, null)
 }
 
-/**
- * The same decision, and for each policy that applied and whose rule passed, one more at its id in `passed`. The ids of the
- * set are indexes of `passed`.
- */
-export function evaluateAndCount(
-  set: PolicySet,
-  occasion: Occasion,
-  given: RuleContext,
-  passed: Float64Array,
-): Decision {
+/** How often each policy applied and its rule passed, by the id of the policy; a typed array where ids are small. */
+export interface PassCounts {
+  [policy_id: number]: number
+}
+
+/** The same decision, and for each policy that applied and whose rule passed, one more at its id in `passed`. */
+export function evaluateAndCount(set: PolicySet, occasion: Occasion, given: RuleContext, passed: PassCounts): Decision {
   return decisionIn(set, occasion, given, passed)
 }
 
-function decisionIn(set: PolicySet, occasion: Occasion, given: RuleContext, passed: Float64Array | null): Decision {
+function decisionIn(set: PolicySet, occasion: Occasion, given: RuleContext, passed: PassCounts | null): Decision {
   const { step, agent, history, now, happened = false, readings = [] } = given
   const context: RuleContext = { step, agent, context: given.context, history, now, happened, readings }
   const plan = set.plans[occasion]
@@ -83,6 +82,7 @@ function resultFor(findings: Findings, { planned, answer }: Violated, context: R
   const approval = (isBlocking && planned.approval?.(context)) || null
   if (approval !== null && 'step' in approval)
     return { ...resultOf(planned.policy, null, false), approved_by_step: approval.step }
+  result.message = approval !== null ? askMessage : isBlocking ? messageOf(answer.code) : noticeMessage
   if (counts) findings.risk_score = Math.max(findings.risk_score, riskOf[result.severity])
   if (approval !== null) {
     violations.splice(findings.blocking + approvals.length, 0, result)
@@ -108,6 +108,7 @@ function decisionOf(
     blocked,
     outcome,
     reason: blocked ? reasonOf(outcome, violations[0], (blocking || approvals.length) - 1) : null,
+    message: blocked ? (violations[0]?.message ?? null) : null,
     violations,
     approvals: outcome === 'ask' ? approvals : [],
     risk_score,
@@ -152,7 +153,7 @@ function firstViolated(
   applicable: readonly PlannedPolicy[],
   start: number,
   context: RuleContext,
-  passed: Float64Array | null,
+  passed: PassCounts | null,
 ): Violated | null {
   let index = start
   try {
@@ -178,10 +179,12 @@ export function failure(error: unknown, context: RuleContext): Violation {
   return { code: 'RULE_ERROR', message: 'the rule failed on this step', evidence }
 }
 
-function resultWith({ policy }: PlannedPolicy, violation: Violation, { step, now }: RuleContext): PolicyResult {
+function resultWith(planned: PlannedPolicy, violation: Violation, context: RuleContext): PolicyResult {
+  const { policy } = planned
+  const { step, now } = context
   const violation_details: ViolationDetails = {
     code: violation.code,
-    reason: violation.message,
+    reason: violation.message + (planned.reads_history ? afterEnd(context) : ''),
     rule_type: policy.rule_type,
     params: policy.params,
     evidence: violation.evidence.slice(),
@@ -191,6 +194,14 @@ function resultWith({ policy }: PlannedPolicy, violation: Violation, { step, now
   if (remedy_steps !== undefined) violation_details.remedy_steps = bodiesOf(remedy_steps, step?.task_id)
   const waived = policy.waived_until !== undefined && now < policy.waived_until
   return resultOf(policy, violation_details, waived)
+}
+
+/** Tells a reader whose task id continues after an end what the history of this step is. */
+function afterEnd({ step, history: { end } }: RuleContext): string {
+  if (step === null || end === null || isEnd(step)) return ''
+  // A task id of an old entry may be anything.
+  const task = typeof step.task_id === 'string' ? `task ${quote(step.task_id)}` : 'the task'
+  return `; ${task} ended at step ${end.step}: use a new id for each run`
 }
 
 /** The bodies to send to /record, each in the task of the evaluated step. */

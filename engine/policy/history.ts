@@ -1,24 +1,27 @@
 // The history of a task as running indexes: recording a step costs one update for each tracker of the policy set, and
-// evaluating a step does not depend on the length of the task.
+// evaluating a step does not depend on the length of the task. One id has one history (docs/design/engine.md §5): an end voids
+// the gates and approvals before it, and keeps everything else.
 
 import { canonicalType, isBlocked, type Step } from '@svc/schemas'
 import { lessTrusted, othersIn } from '../rules/labels.js'
 import { RecordedTexts } from '../rules/recorded-text.js'
-import type { Deferred, History, Recorded, Tracker } from '../rules/rule.js'
+import { type Deferred, evidenceOfRecorded, type History, type Recorded, type Tracker } from '../rules/rule.js'
 import { narrowToolsBy } from '../rules/task-tools.js'
+import { isEnd, occasionOf } from './plan.js'
 
 /** The trackers of a policy set, in slot order. */
 export interface HistoryPlan {
   readonly trackers: readonly Tracker<unknown>[]
 }
 
-/** The history of a new task, indexed for one policy set. */
-export function newHistory(plan: HistoryPlan): History {
+const nothing = { length: 0, end: null, finished: false, tools: null, others: null }
+
+/** The history of a new task, indexed for one policy set; `is_whole` is false for a task whose earlier steps are missing. */
+export function newHistory(plan: HistoryPlan, is_whole = true): History {
   return {
-    length: 0,
-    tools: null,
-    others: null,
+    ...nothing,
     states: plan.trackers.map((tracker) => tracker.init()),
+    lost: is_whole ? null : plan.trackers.map(() => true),
     deferred: null,
   }
 }
@@ -29,7 +32,8 @@ export function newHistory(plan: HistoryPlan): History {
  */
 export function newDeferredHistory(plan: HistoryPlan): History {
   const states = plan.trackers.map((tracker) => (tracker.costly === undefined ? tracker.init() : null))
-  return { length: 0, tools: null, others: null, states, deferred: { steps: [], added: plan.trackers.map(() => 0) } }
+  const deferred = { steps: [], added: plan.trackers.map(() => 0) }
+  return { ...nothing, states, lost: null, deferred }
 }
 
 /** Steps that are kept for the costly trackers: less memory than their indexes take. */
@@ -49,6 +53,23 @@ export function record(plan: HistoryPlan, history: History, step: Step, at: numb
   narrowToolsBy(history, step)
   history.others = lessTrusted(history.others, othersIn(step))
   history.length = recorded.position
+  if (isEnd(step)) noteEnd(plan, history, recorded)
+  else history.finished = false
+}
+
+function noteEnd({ trackers }: HistoryPlan, history: History, recorded: Recorded): void {
+  for (const [index, { end }] of trackers.entries())
+    if (end !== undefined) history.states[index] = end(history.states[index])
+  history.end = evidenceOfRecorded(recorded)
+  history.finished ||= recorded.type === 'task.end'
+}
+
+/**
+ * The occasion on which a step after this history is evaluated: task rules are evaluated at a task.end, and not again at
+ * the ends that a client or the engine adds to it.
+ */
+export function occasionIn({ finished }: Pick<History, 'finished'>, step: Step): 'step' | 'last_step' {
+  return finished ? 'step' : occasionOf(step)
 }
 
 /** Adds to a costly tracker the steps that it has not added. */
@@ -83,8 +104,15 @@ export function copyHistory(plan: HistoryPlan, { states, ...others }: History): 
  * when the new set has a tracker that the old set does not have, and which therefore starts empty.
  */
 export function carryOver(from: HistoryPlan, history: History, to: HistoryPlan) {
-  const states = new Map(from.trackers.map((tracker, index) => [tracker.key, history.states[index]]))
-  const complete = history.length === 0 || to.trackers.every(({ key }) => states.has(key))
-  const carried = to.trackers.map((tracker) => (states.has(tracker.key) ? states.get(tracker.key) : tracker.init()))
-  return { history: { ...history, states: carried }, complete }
+  const slots = new Map(from.trackers.map(({ key }, slot) => [key, slot]))
+  const complete = history.length === 0 || to.trackers.every(({ key }) => slots.has(key))
+  const states = to.trackers.map((tracker) => {
+    const slot = slots.get(tracker.key)
+    return slot === undefined ? tracker.init() : history.states[slot]
+  })
+  const lost = to.trackers.map(({ key }) => {
+    const slot = slots.get(key)
+    return slot === undefined ? history.length > 0 || history.lost !== null : history.lost?.[slot] === true
+  })
+  return { history: { ...history, states, lost: lost.includes(true) ? lost : null }, complete }
 }

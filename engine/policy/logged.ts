@@ -4,9 +4,8 @@ import { occurredAt } from '@svc/proof'
 import type { CommittedResult, JsonMap, LogRecord, Step } from '@svc/schemas'
 import type { History } from '../rules/rule.js'
 import type { PolicySet } from './compile.js'
-import { type Decision, evaluate } from './evaluate.js'
-import { newHistory, record } from './history.js'
-import { occasionOf } from './plan.js'
+import { type Decision, evaluateAndCount, type PassCounts } from './evaluate.js'
+import { newHistory, occasionIn, record } from './history.js'
 import type { PolicyInput } from './policy-input.js'
 
 /** The steps of a task in the order of their arrival, indexed for one policy set. */
@@ -19,6 +18,8 @@ export interface LoggedHistory {
 
 export interface LoggedDecision {
   readonly decision: Decision
+  /** The policies that applied and whose rules passed. */
+  readonly passed: Readonly<PassCounts>
   /** When the step counts as having occurred, ms since 1970: the time of the evaluation. */
   readonly at: number
 }
@@ -35,7 +36,8 @@ export function evaluateLogged(
 ): LoggedDecision {
   const at = occurredAt(step.timestamp, last_at)
   const context = { step, agent: facts, context: facts, history, now: at, happened: true }
-  return { decision: evaluate(set, occasionOf(step), context), at }
+  const passed: PassCounts = {}
+  return { decision: evaluateAndCount(set, occasionIn(history, step), context, passed), passed, at }
 }
 
 /** A step of the log, which always has the time that its sender claims. */
@@ -72,7 +74,7 @@ export function recordLogged(logged: LoggedHistory, step: LoggedStep): void {
  * step (docs/design/log.md §1).
  */
 export function committedResults(
-  { policies }: Decision,
+  { decision: { policies }, passed }: Pick<LoggedDecision, 'decision' | 'passed'>,
   inputs: ReadonlyMap<number, Pick<PolicyInput, 'version'>>,
 ): CommittedResult[] {
   return policies.map(({ policy_id, violated, violation_details, approved_by_step }) => ({
@@ -81,5 +83,7 @@ export function committedResults(
     violated,
     code: violation_details?.code ?? null,
     ...(approved_by_step !== undefined && { approved_by_step }),
+    // Every other policy that is not violated was not applicable to the step.
+    ...(!violated && approved_by_step === undefined && passed[policy_id] !== undefined && { applied: true as const }),
   }))
 }

@@ -9,6 +9,8 @@ import type { PolicyInput } from './policy-input.js'
 export interface CompiledPolicy extends CompiledTree {
   readonly policy: PolicyInput
   readonly approval: Approval | null
+  /** Earlier steps of the task can change the answer. */
+  readonly reads_history: boolean
 }
 
 /** When policies are evaluated: `end` is a finished task whose last step was evaluated before. */
@@ -28,6 +30,7 @@ export interface PlannedPolicy {
   readonly index: number
   readonly check: Check
   readonly approval: Approval | null
+  readonly reads_history: boolean
 }
 
 interface Indexed extends CompiledPolicy {
@@ -43,7 +46,13 @@ export interface Plan {
 
 export type Plans = Readonly<Record<Occasion, Plan>>
 
-/** The occasion on which an intended or logged step is evaluated. */
+/** A task.end or a task.error. */
+export function isEnd({ step_type }: Pick<Step, 'step_type'>): boolean {
+  const type = canonicalType(step_type)
+  return type === 'task.end' || type === 'task.error'
+}
+
+/** The occasion on which an intended or logged step is evaluated, in a task that is running. */
 export function occasionOf(step: Step): 'step' | 'last_step' {
   return canonicalType(step.step_type) === 'task.end' ? 'last_step' : 'step'
 }
@@ -66,7 +75,13 @@ export function plansOf(policies: readonly CompiledPolicy[]): Plans {
 }
 
 function planOf(indexed: readonly Indexed[], passed: readonly PolicyResult[]): Plan {
-  const all = indexed.map(({ policy, index, check, approval }) => ({ policy, index, check, approval }))
+  const all = indexed.map(({ policy, index, check, approval, reads_history }) => ({
+    policy,
+    index,
+    check,
+    approval,
+    reads_history,
+  }))
   const find = cachedByHead(indexed)
   return { passed: Object.freeze(passed), applicable: (step) => (step === null ? all : find(step)) }
 }
@@ -92,9 +107,9 @@ function cachedByHead(indexed: readonly Indexed[]): (step: Step) => readonly Pla
     const step_name = step.step_name !== undefined && words.has(step.step_name) ? step.step_name : null
     const heads = byName.get(step_name) ?? []
     for (const known of heads) if (known.step_type === step_type && known.verb === verb) return known.applicable
-    const applicable = indexed.flatMap(({ policy, index, checkFor, approval }) => {
+    const applicable = indexed.flatMap(({ policy, index, checkFor, approval, reads_history }) => {
       const check = checkFor(step)
-      return check === null ? [] : [{ policy, index, check, approval }]
+      return check === null ? [] : [{ policy, index, check, approval, reads_history }]
     })
     if (count >= maxHeads) byName.clear()
     count = count >= maxHeads ? 1 : count + 1

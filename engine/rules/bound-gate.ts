@@ -1,6 +1,6 @@
 // Approvals that are bound to an action by its digest (docs/design/engine.md §3, gate_binds_action, and §5, approvals).
 import { actionDigest, fieldsDigest } from '@svc/proof'
-import type { EvidenceStep, Step } from '@svc/schemas'
+import { type EvidenceStep, hasWritePermission, type JsonMap, type Step } from '@svc/schemas'
 import { compilePattern } from './filter.js'
 import { digestOfGate, gateProblem } from './gate-words.js'
 import { compileStepField } from './lookup.js'
@@ -20,7 +20,7 @@ export interface Binding {
   /** The fields that it approves besides the step type; undefined: the whole action. */
   readonly binds?: readonly string[] | undefined
   readonly max_age_seconds?: number | undefined
-  /** How many steps it allows; undefined: one, and any number with `binds`. */
+  /** How many steps it allows; undefined: one, and any number of readings with `binds`. */
   readonly uses?: number | undefined
 }
 
@@ -76,10 +76,11 @@ const maxApprovals = 10_000
 export function compileBoundGates(environment: CompileEnvironment, binding: Binding, parameter: string): BoundGates {
   const bindingOf = compileBinding(binding.binds, parameter)
   const approvals = trackApprovals(environment, binding, bindingOf)
-  const allowed = ({ binds }: StepBinding) => binding.uses ?? (binds === null ? 1 : Number.POSITIVE_INFINITY)
+  const allowed = ({ binds }: StepBinding, step: Step | null) =>
+    binding.uses ?? (binds !== null && step !== null && isReading(step) ? Number.POSITIVE_INFINITY : 1)
   return {
     bindingOf: readBinding(environment, binding.binds, bindingOf),
-    find: ({ history, now }, wanted) => {
+    find: ({ history, now, step }, wanted) => {
       const { by_digest, latest } = approvals(history)
       const approval = by_digest.get(wanted.digest)
       if (approval === undefined) return notBound(latest, binding)
@@ -88,10 +89,16 @@ export function compileBoundGates(environment: CompileEnvironment, binding: Bind
       const { max_age_seconds } = binding
       if (max_age_seconds !== undefined && (now - approval.at) / 1000 > max_age_seconds)
         return fault(oldGate(approval.evidence, max_age_seconds))
-      if (approval.used >= allowed(wanted)) return fault({ code: 'GATE_SPENT', message: spent(allowed(wanted)) })
+      const most = allowed(wanted, step)
+      if (approval.used >= most) return fault({ code: 'GATE_SPENT', message: spent(most) })
       return { gate: approval.evidence, problem: null }
     },
   }
+}
+
+/** Reading again changes nothing; any other step, also one without a verb, does what the person allowed once. */
+function isReading(step: Step): boolean {
+  return step.verb === 'GET' && !hasWritePermission(step)
 }
 
 function spent(allowed: number): string {
@@ -128,6 +135,32 @@ export function gateWords(check_type: string | undefined): string {
 export function readActionBinding(environment: CompileEnvironment): BoundGates['bindingOf'] {
   return readBinding(environment, undefined, compileBinding(undefined, ''))
 }
+
+/**
+ * The members of the step that the digest of `binds` leaves out, as paths: they can change after the person has approved. Empty
+ * for the whole action.
+ */
+export function unboundFields({ verb, step_name, input = {} }: Step, binds: readonly string[] | null): string[] {
+  if (binds === null) return []
+  const heads = Object.entries({ verb, step_name }).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  const isBound = (path: string) => binds.some((one) => one === path || path.startsWith(`${one}.`))
+  const inside = (value: unknown, path: string): string[] => {
+    if (isBound(path)) return []
+    if (typeof value !== 'object' || value === null || !binds.some((one) => one.startsWith(`${path}.`))) return [path]
+    return Object.entries(value as JsonMap).flatMap(([name, member]) => inside(member, `${path}.${name}`))
+  }
+  return [...heads.filter((name) => !isBound(name)), ...(isBound('input') ? [] : membersOf(input, inside))].slice(
+    0,
+    maxUnbound,
+  )
+}
+
+function membersOf(input: JsonMap, inside: (value: unknown, path: string) => string[]): string[] {
+  return Object.entries(input).flatMap(([name, value]) => inside(value, `input.${name}`))
+}
+
+/** More than a person reads. */
+const maxUnbound = 100
 
 function readBinding(
   environment: CompileEnvironment,
@@ -170,6 +203,7 @@ function trackApprovals(
       else if (state.by_digest.size > 0 && recorded.type !== 'step.gate') countUse(state, bindingOf(recorded.step))
       return state
     },
+    end: () => ({ by_digest: new Map(), latest: null }),
     copy: ({ by_digest, latest }) => ({
       by_digest: new Map([...by_digest].map(([digest, approval]) => [digest, { ...approval }])),
       latest,

@@ -1,12 +1,14 @@
 // Rules about the agent's risk level and its tools (docs/design/engine.md §3, 18–19).
 
+import { hasWritePermission, type Step } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
-import { declaredTools, namesOfAgent, notListed } from './listed-names.js'
+import { declaredTools, type KnownTools, knownTools, type Names, namesOfAgent, notListed } from './listed-names.js'
 import { compileField } from './lookup.js'
 import { stepType } from './params.js'
 import {
   type CheckOf,
   defineStepRule,
+  NOT_APPLICABLE,
   PASS,
   type RuleContext,
   type Scope,
@@ -14,6 +16,9 @@ import {
   stepViolation,
 } from './rule.js'
 import { listed, literal } from './shown.js'
+import { byDefault } from './stricter.js'
+import { externalCall } from './target-trust.js'
+import { callsTool } from './tool-call.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
@@ -82,22 +87,35 @@ export const classificationRules = [
           items: { type: 'string' },
           description: 'the allowed names, instead of `agent_field`',
         },
+        tool_calls: {
+          type: 'boolean',
+          description:
+            'true: check calls of tools only, where tools are declared: not the names of models and checks, not messages without a name, not tools of the registration that only read',
+        },
       },
     },
-    stricter: { agent_field: 'none', allowed: { stricter: 'fewer', absent: 'other' } },
-    doc: 'Passes when step_name is in the list (of strings or of {name}). A missing list or name violates.',
-    example: { agent_field: 'declared_tools', target_step_types: ['step.resource'] },
-    compile: (params) => {
+    stricter: {
+      agent_field: 'none',
+      allowed: { stricter: 'fewer', absent: 'other' },
+      tool_calls: { stricter: 'none', absent: byDefault(false) },
+    },
+    doc: 'Passes when step_name is in the list (of strings or of {name}). A missing list or name violates. With `tool_calls: true` only calls of tools are checked, whatever type the step has.',
+    example: { tool_calls: true },
+    compile: ({ tool_calls = false, ...params }) => {
       if (params.agent_field !== undefined && params.allowed !== undefined) {
         throw new ParameterError('allowed', 'give either `agent_field` or `allowed`, not both')
       }
-      if (params.allowed !== undefined) return allowedNames(params.allowed)
       const field = params.agent_field ?? declaredTools
       const names = namesOfAgent(field)
+      const tools = knownTools()
+      const isChecked = tool_calls ? checkedCalls(tools, params.allowed === undefined ? names : null) : () => true
+      if (params.allowed !== undefined) return allowedNames(params.allowed, isChecked)
       return (context) => {
         const { step_name } = context.step
         const known = names.in(context)
+        if (!isChecked(context)) return NOT_APPLICABLE
         if (known !== null && step_name !== undefined && known.has(step_name)) return PASS
+        if (tool_calls && isReading(context.step) && tools.isRegistered(context, step_name ?? '')) return PASS
         const { message, remedy } = notListed(context, field, names)
         return { ...stepViolation(context, 'NAME_NOT_ALLOWED', message, remedy), about: `agent.${field}` }
       }
@@ -105,13 +123,25 @@ export const classificationRules = [
   }),
 ]
 
-function allowedNames(allowed: readonly string[]): CheckOf<StepContext> {
+/** The steps that `tool_calls` checks: calls of tools, with `names` where a list is declared. */
+function checkedCalls(tools: KnownTools, names: Names | null): (context: StepContext) => boolean {
+  return (context) =>
+    (names === null || names.areDeclared(context)) && callsTool(context.step, (name) => tools.isKnown(context, name))
+}
+
+/** An external target is told what it is asked. Throws AmbiguousField. */
+function isReading(step: Step): boolean {
+  return step.verb === 'GET' && !hasWritePermission(step) && !externalCall(step)
+}
+
+function allowedNames(allowed: readonly string[], isChecked: (context: StepContext) => boolean): CheckOf<StepContext> {
   const names = new Set(allowed)
   const which = allowed.length === 0 ? '; the policy allows none' : `; allowed: ${listed(allowed)}`
   const remedy =
     allowed.length === 0 ? 'change the policy: it allows no name' : `use one of the names ${listed(allowed)}`
   return (context) => {
     const { step_name } = context.step
+    if (!isChecked(context)) return NOT_APPLICABLE
     if (step_name !== undefined && names.has(step_name)) return PASS
     const problem =
       step_name === undefined ? 'the step has no `step_name`' : `${literal(step_name)} is not an allowed name`

@@ -19,9 +19,11 @@ import {
   NOT_APPLICABLE,
   type RuleContext,
   type Scope,
+  type Tracker,
 } from './rule.js'
 import { writingVerbs } from './stricter.js'
 import { trackFirstForbidden } from './track.js'
+import { isLost, onWholeHistory, unknownHistory } from './whole-history.js'
 
 const byName = new Map(leafRules.map((rule) => [rule.name, { rule, check: lazyCheck(paramsSchema(rule), 'yaml') }]))
 
@@ -50,17 +52,33 @@ function compileShallow(rule_type: string, params: JsonMap, environment: Compile
       fault: 'scope',
     })
   }
-  return compileTree({ rule_type, params }, (node, path) => {
+  const negates = postOrder({ rule_type, params }).some(({ node }) => node.rule_type === 'not')
+  const keeping = withoutEnds(environment)
+  return compileTree({ rule_type, params }, ({ node, path, negated }) => {
     const own = node.params ?? {}
-    const { rule, pattern, after } = checkedLeaf(node.rule_type, own, path, environment)
-    const check = compileLeaf(rule, { filter: pattern.filter }, own, path, environment)
+    const within = negated ? keeping : environment
+    const { rule, pattern, after } = checkedLeaf(node.rule_type, own, path, within)
+    const { slots, tracking } = notingSlots(within)
+    const leaf = compileLeaf(rule, { filter: pattern.filter }, own, path, tracking)
+    const is_closed = !environment.blocks || (rule.closedWithoutHistory === true && !negates)
+    const check = is_closed ? leaf : onWholeHistory(leaf, slots, negates)
     return {
       head: compileHead(pattern),
       head_words: headWords(pattern),
-      check: after === undefined ? check : afterStep(after as Selector, check, path, environment),
+      check: after === undefined ? check : afterStep(after as Selector, check, path, within),
       can_throw: rule.readsHistoryOnly !== true || pattern.filter !== undefined,
     }
   })
+}
+
+/** For a rule below a `not`, which forbids what the rule alone would allow: no end voids it. */
+function withoutEnds(environment: CompileEnvironment): CompileEnvironment {
+  const track: CompileEnvironment['track'] = (tracker) => {
+    if (tracker.end === undefined) return environment.track(tracker)
+    const { end: _, ...kept } = tracker
+    return environment.track({ ...kept, key: `kept ${kept.key}` })
+  }
+  return { ...environment, track }
 }
 
 /** The rule and the steps it applies to. */
@@ -124,13 +142,28 @@ function compileLeaf(
   }
 }
 
+/** The environment for one rule, and the slots of the trackers that the rule reads. */
+function notingSlots(environment: CompileEnvironment) {
+  const slots: number[] = []
+  const track = <S>(tracker: Tracker<S>) => {
+    const read = environment.track(tracker)
+    slots.push(read.slot)
+    return read
+  }
+  return { slots, tracking: { ...environment, track } }
+}
+
 /** Wraps a check so that it is applicable only after a step that the selector selects; that step is evidence too. */
 function afterStep(selector: Selector, check: Check, path: string, environment: CompileEnvironment): Check {
   const parameter = inParams(path, 'target_after.property_filter')
   const first = trackFirstForbidden(environment, selectorPattern(selector), parameter)
   const later = (context: RuleContext) => {
     const earlier = first(context.history)
-    if (earlier === null) return NOT_APPLICABLE
+    if (earlier === null) {
+      // Such a step may be one of those that are missing.
+      const isOpen = !environment.blocks || !isLost(context.history, [first.slot])
+      return isOpen || typeof check(context) !== 'object' ? NOT_APPLICABLE : unknownHistory(context)
+    }
     const answer = check(context)
     if (typeof answer !== 'object' || answer.evidence.some(({ step }) => step === earlier.step)) return answer
     return { ...answer, evidence: [earlier, ...answer.evidence] }

@@ -63,14 +63,22 @@ export function isCombinator(rule_type: string): rule_type is Combinator {
   return rule_type === 'all_of' || rule_type === 'any_of' || rule_type === 'not'
 }
 
+interface PlacedNode {
+  readonly node: Condition
+  readonly path: string
+  /** The node is below an odd number of `not`: its policy is violated where it passes. */
+  readonly negated: boolean
+}
+
 /** The nodes of a tree, children before their parents. Throws ParameterError naming the path of a malformed node. */
-export function postOrder(root: Condition): { node: Condition; path: string; arity: number }[] {
-  const ordered: { node: Condition; path: string; arity: number }[] = []
-  const pending = [{ node: root, path: '' }]
+export function postOrder(root: Condition): (PlacedNode & { readonly arity: number })[] {
+  const ordered: (PlacedNode & { readonly arity: number })[] = []
+  const pending: PlacedNode[] = [{ node: root, path: '', negated: false }]
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const negated = next.negated !== (next.node.rule_type === 'not')
     const children = childrenOf(next.node, next.path)
     ordered.push({ ...next, arity: children.length })
-    pending.push(...children)
+    for (const child of children) pending.push({ ...child, negated })
   }
   return ordered.reverse()
 }
@@ -125,10 +133,12 @@ export function sharedScopes(of: readonly (readonly Scope[])[]): Scope[] {
 }
 
 /** Compiles a tree; `leaf` compiles each rule that is not a combinator. */
-export function compileTree(root: Condition, leaf: (node: Condition, path: string) => Leaf): CompiledTree {
+export function compileTree(root: Condition, leaf: (placed: PlacedNode) => Leaf): CompiledTree {
   return compileProgram(
-    postOrder(root).map(({ node, path, arity }) =>
-      isCombinator(node.rule_type) ? combination(node.rule_type, arity) : { ...leaf(node, path), node },
+    postOrder(root).map(({ arity, ...placed }) =>
+      isCombinator(placed.node.rule_type)
+        ? combination(placed.node.rule_type, arity)
+        : { ...leaf(placed), node: placed.node },
     ),
   )
 }

@@ -3,7 +3,7 @@
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { compileSearch } from '../pattern/pattern.js'
-import { type HostReading, isUnder, readHost } from './host.js'
+import { type HostReading, isUnder, readHost, readHosts } from './host.js'
 import { compileField, type Getter } from './lookup.js'
 import { fieldPath } from './params.js'
 import { isWithin } from './root.js'
@@ -49,7 +49,7 @@ export const contentRules = [
       },
     },
     stricter: { allowed_domains: 'fewer', field: { stricter: 'none', absent: byDefault('target.host') } },
-    doc: 'Passes when each host in the field is allowed or a subdomain of an allowed one. A missing field or a file path is not applicable.',
+    doc: 'Passes when each host in the field is allowed or a subdomain of an allowed one. A text with `@` and no scheme is a mail address. A missing field or a file path is not applicable.',
     example: { allowed_domains: ['example.com'], field: 'input.url' },
     compile: ({ allowed_domains, field: path = 'target.host' }, { readings }) => {
       const hosts = readings.once(`hosts ${path}`, hostsIn(compileField(path)))
@@ -186,11 +186,11 @@ const projectRoot = compileField('context.project_root')
 
 /** The hosts in a field, a list element by element; null for a value that cannot be read. */
 function hostsIn(get: Getter): Reading<readonly HostReading[]> {
-  const read = (value: unknown) => (typeof value === 'string' ? readHost(value) : null)
+  const read = (value: unknown) => (typeof value === 'string' ? readHosts(value) : [null])
   return (context) => {
     const value = get(context)
     if (value === null) return []
-    return Array.isArray(value) ? value.map(read) : [read(value)]
+    return Array.isArray(value) ? value.flatMap(read) : read(value)
   }
 }
 

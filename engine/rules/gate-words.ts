@@ -69,6 +69,9 @@ const fields = [
   'output.approved',
 ].map((path) => ({ path, get: compileStepField(path, 'field') }))
 
+/** The output of a tool may have such a result as well. */
+const guards = fields.filter(({ path }) => path.startsWith('guard.'))
+
 /** The check type of a gate. */
 export const checkType = compileStepField('guard.check_type', 'field')
 
@@ -81,23 +84,40 @@ export function digestOfGate(gate: Step): string | null {
   return /^[0-9a-f]{64}$/.test(digest) ? digest : null
 }
 
+/** Whether the step says what was checked: a check type, a result of a guard, or the digest of an action. */
+export function hasGateForm(step: Step): boolean {
+  return checkType(step) !== null || digestOfGate(step) !== null || guards.some(({ get }) => get(step) !== null)
+}
+
 /**
- * Why a gate has not passed; null when it has. Every result that it reports must be positive. A gate without a result has
- * passed; a gate with an ambiguous field has not.
+ * Why a gate has not passed; null when it has. Every result that it reports must be positive, or else its answer. A gate without
+ * either has passed; a gate with an ambiguous field has not.
  */
 export function gateProblem(gate: Step): string | null {
   try {
     checkType(gate)
+    let word = null
     for (const { path, get } of fields) {
-      const word = get(gate)
-      if (word !== null && !isPositive(word))
-        return `its \`${path}\` is ${quoteWord(word)}, which is not \`passed\`, \`approved\` or another positive result`
+      const found = get(gate)
+      if (found !== null && !isPositive(found)) return notPositive(path, found)
+      word ??= found
     }
-    return null
+    const answer = word === null ? answerOf(gate) : null
+    return answer === null || isPositive(answer) ? null : notPositive('output', answer)
   } catch (error) {
     if (error instanceof AmbiguousField) return `its ${error.message}`
     throw error
   }
+}
+
+/** The answer of a gate whose output is not an object, or is kept as one of these; null without one. */
+function answerOf({ output }: Step): unknown {
+  const [[name, value] = [], ...others] = Object.entries(output ?? {})
+  return others.length === 0 && (name === 'value' || name === 'text') ? value : null
+}
+
+function notPositive(path: string, word: unknown): string {
+  return `its \`${path}\` is ${quoteWord(word)}, which is not \`passed\`, \`approved\` or another positive result`
 }
 
 function isPositive(word: unknown): boolean {

@@ -57,6 +57,7 @@ export const gateRules = [
     category: 'path',
     scopes: ['step_execution'],
     targets: true,
+    closedWithoutHistory: true,
     alwaysAnswers: true,
     params: { type: 'object', additionalProperties: false, properties },
     stricter: { gate_check_type: 'none', max_age_steps: 'lower', max_age_seconds: 'lower' },
@@ -90,6 +91,7 @@ export const gateRules = [
     category: 'path',
     scopes: ['step_execution'],
     targets: true,
+    closedWithoutHistory: true,
     alwaysAnswers: true,
     params: {
       type: 'object',
@@ -103,7 +105,7 @@ export const gateRules = [
         uses: {
           type: 'integer',
           minimum: 1,
-          description: 'steps that a gate allows; default one, and any number with `binds`',
+          description: 'steps that a gate allows; default one, and any number that read with `binds`',
         },
       },
     },
@@ -113,7 +115,7 @@ export const gateRules = [
       binds: 'none',
       uses: { stricter: 'lower', absent: ({ binds }) => (binds === undefined ? byDefault(1) : 'other') },
     },
-    doc: 'Passes when a gate passed and has the digest of this step: of the whole action, which it allows once, or of the fields in `binds`, which it allows for the rest of the task or `uses` times.',
+    doc: 'Passes when a gate passed and has the digest of this step: of the whole action, or of the fields in `binds`. A gate allows one step, or `uses` steps; with `binds` it allows any number that read.',
     example: { gate_check_type: 'human_approval', target_step_names: ['refund'] },
     compile: (params, environment) => {
       const { gate_check_type, binds, max_age_seconds, uses } = params
@@ -168,6 +170,7 @@ function trackLatestGate(environment: CompileEnvironment, check_type: string | u
       }
       return isGate(recorded.step) ? { plain: markOf(recorded), bound } : state
     },
+    end: () => ({ plain: null, bound: null }),
   })
 }
 

@@ -7,11 +7,25 @@ import { AmbiguousField } from './members.js'
 import { createPhrases, extended, type Phrases } from './phrases.js'
 import type { ReceivedText } from './recorded-text.js'
 import type { Recorded } from './rule.js'
-import { detached } from './words.js'
+import { wholesIn, wholesOf } from './wholes.js'
+import { detached, wordsOf } from './words.js'
+
+/** A value in the forms in which it is looked up. */
+export interface Value {
+  readonly words: readonly string[]
+  /** The addresses, hosts and links in it. */
+  readonly wholes: readonly string[]
+}
+
+/** Texts that a task was given. */
+interface Texts {
+  readonly phrases: Phrases
+  readonly wholes: Set<string>
+}
 
 export interface Given {
-  readonly user: Phrases
-  readonly trusted: Phrases
+  readonly user: Texts
+  readonly trusted: Texts
   /** Addresses, links and numbers that the task wrote before it was given them. */
   readonly written: Set<string>
   /** The resources that the task changed. */
@@ -23,13 +37,21 @@ export interface Given {
 const maxWords = 50_000
 
 export function newGiven(): Given {
-  return { user: createPhrases(), trusted: createPhrases(), written: new Set(), changed: new Set(), overflow: false }
+  return { user: newTexts(), trusted: newTexts(), written: new Set(), changed: new Set(), overflow: false }
+}
+
+function newTexts(): Texts {
+  return { phrases: createPhrases(), wholes: new Set() }
+}
+
+function copyOfTexts({ phrases, wholes }: Texts): Texts {
+  return { phrases: extended(phrases), wholes: new Set(wholes) }
 }
 
 export function copyOfGiven({ user, trusted, written, changed, overflow }: Given): Given {
   return {
-    user: extended(user),
-    trusted: extended(trusted),
+    user: copyOfTexts(user),
+    trusted: copyOfTexts(trusted),
     written: new Set(written),
     changed: new Set(changed),
     overflow,
@@ -37,14 +59,25 @@ export function copyOfGiven({ user, trusted, written, changed, overflow }: Given
 }
 
 export function wordsOfGiven({ user, trusted, written, changed }: Given): number {
-  return user.size + trusted.size + written.size + changed.size
+  const ofTexts = ({ phrases, wholes }: Texts) => phrases.size + wholes.size
+  return ofTexts(user) + ofTexts(trusted) + written.size + changed.size
 }
 
-/** Whether the words occur in a text of the user or in a trusted output. Spaces in account numbers and the like do not count. */
-export function isGiven({ user, trusted }: Given, words: readonly string[]): boolean {
-  if (user.has(words) || trusted.has(words)) return true
-  const letters = words.join('')
-  return isGroupable(letters) && (user.spells(letters) || trusted.spells(letters))
+export function formsOf(text: string, words: readonly string[] = wordsOf(text)): Value {
+  return { words, wholes: wholesOf(text) }
+}
+
+/** Whether the value occurs in a text of the user or in a trusted output. */
+export function isGiven({ user, trusted }: Given, value: Value): boolean {
+  return isIn(user, value) || isIn(trusted, value)
+}
+
+/** Whether the words occur in one of the texts, and its addresses, hosts and links as wholes. Spaces in account numbers do not count. */
+export function isIn({ phrases, wholes }: Texts, value: Value): boolean {
+  if (!value.wholes.every((whole) => wholes.has(whole))) return false
+  if (phrases.has(value.words)) return true
+  const letters = value.words.join('')
+  return isGroupable(letters) && phrases.spells(letters)
 }
 
 /** Letters and digits with at least four digits, which people write in groups. */
@@ -75,9 +108,9 @@ const ownWork: ReadonlySet<string> = new Set(['step.model', 'step.self', 'step.g
 /** A message of the user; text that the user passes on from others has their label. */
 function addUserText(given: Given, recorded: Recorded): void {
   if (recorded.step.verb !== 'GET') return
-  for (const { label, words } of recorded.texts.received) {
+  for (const { label, words, text } of recorded.texts.received) {
     if (given.overflow) break
-    if (label === null || label === 'own') addWords(given, given.user, words)
+    if (label === null || label === 'own') addWords(given, given.user, words, text)
   }
 }
 
@@ -90,7 +123,7 @@ function isWithUser(step: Step): boolean {
 function addWritten(given: Given, recorded: Recorded): void {
   for (const { words, value } of recorded.texts.identifiers) {
     if (given.overflow) break
-    if (!given.written.has(value) && !isGiven(given, words)) given.written.add(detached(value))
+    if (!given.written.has(value) && !isGiven(given, formsOf(value, words))) given.written.add(detached(value))
     given.overflow = given.written.size > maxWords
   }
 }
@@ -98,13 +131,14 @@ function addWritten(given: Given, recorded: Recorded): void {
 /** Adds a text of the trusted; a value that the task wrote itself ends a phrase. */
 function addTrusted(given: Given, text: ReceivedText): void {
   if (given.written.size === 0) {
-    addWords(given, given.trusted, text.words)
+    addWords(given, given.trusted, text.words, text.text)
     return
   }
   let part: string[] = []
   for (const { words, value } of text.tokens) {
     if (!given.written.has(value)) {
       for (const word of words) part.push(word)
+      addWords(given, given.trusted, [], value)
       continue
     }
     addWords(given, given.trusted, part)
@@ -113,9 +147,11 @@ function addTrusted(given: Given, text: ReceivedText): void {
   addWords(given, given.trusted, part)
 }
 
-function addWords(given: Given, phrases: Phrases, words: readonly string[]): void {
-  given.overflow ||= given.user.size + given.trusted.size + words.length > maxWords
-  if (!given.overflow) phrases.add(words)
+function addWords(given: Given, { phrases, wholes }: Texts, words: readonly string[], text = ''): void {
+  given.overflow ||= given.user.phrases.size + given.trusted.phrases.size + words.length > maxWords
+  if (given.overflow) return
+  phrases.add(words)
+  for (const whole of wholesIn(text)) wholes.add(detached(whole))
 }
 
 const parts = ['target.host', 'target.resource_type', 'target.path'].map((path) => compileStepField(path, 'field'))

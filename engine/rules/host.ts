@@ -23,6 +23,30 @@ export function readHost(text: string): HostReading {
   return host === null || severalHosts.test(host) ? null : { kind: 'host', host }
 }
 
+/**
+ * The hosts that a text may mean. A text with an at sign and without a scheme is a mail address, whose domain stands after the
+ * last one; where a host could end before it, that host counts as well, because readers of addresses and of links differ.
+ */
+export function readHosts(text: string): readonly HostReading[] {
+  const seen = trimmed(text)
+  const at = lastAt(seen)
+  if (at === -1 || hasScheme(seen)) return [readHost(text)]
+  const local = seen.slice(0, at)
+  const mail = mailHost(seen, local)
+  return /[\\/?#]/.test(local) && !isPath(seen) ? [mail, readHost(text)] : [mail]
+}
+
+/** The wide and the small at sign are normalized to the usual one. */
+function lastAt(text: string): number {
+  return Math.max(text.lastIndexOf('@'), text.lastIndexOf('\uFF20'), text.lastIndexOf('\uFE6B'))
+}
+
+function mailHost(text: string, local: string): HostReading {
+  if (text.length > maxLength || local === '' || /[,;\s@\uFF20\uFE6B]/.test(local)) return null
+  const host = hostOf(`http://${text.slice(local.length + 1)}`)
+  return host === null || severalHosts.test(host) ? null : { kind: 'host', host }
+}
+
 /** Whether the host is the allowed host or a subdomain of it. An address has no subdomains. */
 export function isUnder(host: string, allowed: string): boolean {
   return host === allowed || (host.endsWith(`.${allowed}`) && !isAddress(allowed))
@@ -46,9 +70,13 @@ function isPath(text: string): boolean {
 
 function absolute(text: string): string {
   if (/^[\\/]{2}/.test(text)) return `http://${text.slice(2)}`
-  // `localhost:8080` looks like a scheme, but is a host and a port.
+  return hasScheme(text) ? text : `http://${text}`
+}
+
+/** `localhost:8080` looks like a scheme, but is a host and a port. */
+function hasScheme(text: string): boolean {
   const port = /^[^/?#\\@:]+:\d{1,5}(?:[/?#\\]|$)/.test(text)
-  return !port && /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text) ? text : `http://${text}`
+  return !port && /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text)
 }
 
 /** A list of mail addresses reads as userinfo up to the last `@`, which would hide the hosts of all but the last address. */
@@ -64,7 +92,12 @@ function hostOf(url: string): string | null {
   // The parser lowers the case of hosts for the schemes of the web only; so every host is read with `http`.
   const folded = parse(`http://${parsed.hostname}`)?.hostname ?? ''
   const host = folded.endsWith('.') ? folded.slice(0, -1) : folded
-  return host === '' ? null : host
+  return host === '' || !isReadable(host) ? null : host
+}
+
+/** False for a label such as `xn--`, which names nothing: Node.js 24 checks such labels only beside one that is not ASCII. */
+function isReadable(host: string): boolean {
+  return !host.includes('xn--') || parse(`http://${host}.\u00e9`) !== null
 }
 
 function parse(url: string): URL | null {

@@ -7,6 +7,8 @@ import { type Label, lessTrusted, type StepLabels } from './labels.js'
 export interface Leaf {
   readonly text: string
   readonly is_number: boolean
+  /** The name of a member. */
+  readonly is_key?: boolean
 }
 
 type Visit = (leaf: Leaf, label: Label) => boolean
@@ -28,7 +30,7 @@ export function someLeaf(value: unknown, labels: StepLabels, visit: Visit): bool
       if (visit({ text: String(item), is_number: true }, label)) return true
     } else if (typeof item === 'object' && item !== null) {
       for (const key of Object.keys(item)) {
-        if (!Array.isArray(item) && visit({ text: key, is_number: false }, label)) return true
+        if (!Array.isArray(item) && visit({ text: key, is_number: false, is_key: true }, label)) return true
         const member = (item as JsonMap)[key]
         const isElement = Array.isArray(item)
         pending.push({

@@ -2,14 +2,16 @@
 import { compileField } from './lookup.js'
 import type { RuleContext, StepContext } from './rule.js'
 import { listed, literal } from './shown.js'
-import { toolName } from './task-tools.js'
+import { registeredTools, toolName } from './task-tools.js'
 
 /** The field of an agent with its tools, which a task can limit. */
 export const declaredTools = 'declared_tools'
 
 /** The names in a context; null where there is no list. */
-interface Names {
+export interface Names {
   readonly in: (context: RuleContext) => ReadonlySet<string> | null
+  /** False where neither the context nor the agent has a value, which can be one that is not a list. */
+  readonly areDeclared: (context: RuleContext) => boolean
   /** The first names of a list that `in` returned. */
   readonly listed: (known: ReadonlySet<string>) => string
 }
@@ -18,21 +20,46 @@ interface Names {
 export function namesOfAgent(field: string): Names {
   const inContext = compileField(`context.${field}`, 'agent_field')
   const inAgent = compileField(`agent.${field}`, 'agent_field')
-  const seen = new WeakMap<object, ReadonlySet<string>>()
+  const setOf = nameSets()
   const texts = new WeakMap<ReadonlySet<string>, string>()
   return {
     in: (context) => {
       const list = inContext(context) ?? inAgent(context)
-      if (!Array.isArray(list)) return null
-      const known = seen.get(list) ?? new Set(list.flatMap((item: unknown) => toolName(item) ?? []))
-      seen.set(list, known)
-      return known
+      return Array.isArray(list) ? setOf(list) : null
     },
+    areDeclared: (context) => (inContext(context) ?? inAgent(context)) !== null,
     listed: (known) => {
       const text = texts.get(known) ?? listed([...known])
       texts.set(known, text)
       return text
     },
+  }
+}
+
+/** The names in a list. Each list object is read once. */
+function nameSets(): (list: readonly unknown[]) => ReadonlySet<string> {
+  const seen = new WeakMap<object, ReadonlySet<string>>()
+  return (list) => {
+    const known = seen.get(list) ?? new Set(list.flatMap((item) => toolName(item) ?? []))
+    seen.set(list, known)
+    return known
+  }
+}
+
+/** The tools of an agent, also those that its task leaves out. */
+export interface KnownTools {
+  readonly isRegistered: (context: RuleContext, name: string) => boolean
+  /** Registered, or declared by the context. */
+  readonly isKnown: (context: RuleContext, name: string) => boolean
+}
+
+export function knownTools(): KnownTools {
+  const setOf = nameSets()
+  const has = (list: unknown, name: string) => Array.isArray(list) && setOf(list).has(name)
+  const isRegistered = ({ agent }: RuleContext, name: string) => has(registeredTools(agent), name)
+  return {
+    isRegistered,
+    isKnown: (context, name) => isRegistered(context, name) || has(context.agent.declared_tools, name),
   }
 }
 

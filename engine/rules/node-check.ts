@@ -16,6 +16,8 @@ export interface NodeRule<B> {
   readonly key: string
   readonly init: B
   readonly next: (before: B, type: string) => B
+  /** As of a tracker, for a rule that looks for gates. */
+  readonly end?: ((before: B) => B) | undefined
   /** Whether the node is valid after the preceding nodes; null when it is not checked. */
   readonly fits: (type: string, before: B, step: Step) => boolean | null
   /** The same for the step that is evaluated, where the check needs more than the step. */
@@ -34,7 +36,7 @@ interface Watched<B> {
 
 /** Compiles the rule for its scope: one step, or all of a finished task with its end. */
 export function nodeCheck<B>(environment: CompileEnvironment, rule: NodeRule<B>): (context: StepContext) => Answer {
-  const { code, message, remedy } = rule
+  const { code, message, remedy, end } = rule
   const watched = environment.track<Watched<B>>({
     key: rule.key,
     init: () => ({ before: rule.init, checked: false, invalid: null }),
@@ -43,6 +45,7 @@ export function nodeCheck<B>(environment: CompileEnvironment, rule: NodeRule<B>)
       const invalid = state.invalid ?? (fits === false ? evidenceOfRecorded(recorded) : null)
       return { before: rule.next(state.before, recorded.type), checked: state.checked || fits !== null, invalid }
     },
+    ...(end !== undefined && { end: (state) => ({ ...state, before: end(state.before) }) }),
   })
   const whole = environment.scope === 'task_execution'
   return (context) => {

@@ -57,6 +57,7 @@ export const nodeRules = [
     category: 'path',
     scopes,
     targets: false,
+    closedWithoutHistory: true,
     params: {
       type: 'object',
       required: ['required_predecessor_type', 'target_node_types'],
@@ -73,6 +74,7 @@ export const nodeRules = [
         key: `node seen ${JSON.stringify([required, ...targets])}`,
         init: false,
         next: (seen, type) => seen || type === required,
+        end: required === 'step.gate' ? () => false : undefined,
         fits: (type, seen) => (targets.has(type) ? seen : null),
         code: 'PREDECESSOR_MISSING',
         message: `a node has no \`${required_predecessor_type}\` before it`,
@@ -102,6 +104,7 @@ export const nodeRules = [
         key: `seen ${type}`,
         init: () => false,
         add: (state, recorded) => state || recorded.type === type,
+        ...(type === 'step.gate' && { end: () => false }),
       })
       const message = `the task has no \`${required_node_type}\` before its end`
       const remedy = `log a \`${required_node_type}\` in every task`
@@ -113,6 +116,7 @@ export const nodeRules = [
     category: 'classification',
     scopes,
     targets: false,
+    closedWithoutHistory: true,
     params: {
       type: 'object',
       required: ['forbidden_node_type', 'agent_risk_classifications'],
@@ -214,10 +218,12 @@ export const nodeRules = [
     compile: ({ required_sequence, strict_order = false }, environment) => {
       const wanted = required_sequence.map(canonicalType)
       const advance = strict_order ? contiguous(wanted) : scattered(wanted)
+      const gate = wanted.indexOf('step.gate')
       const progress = environment.track<number>({
         key: `node sequence ${strict_order} ${JSON.stringify(wanted)}`,
         init: () => 0,
         add: (state, recorded) => advance(state, recorded.type),
+        ...(gate >= 0 && { end: (state: number) => (strict_order ? 0 : Math.min(state, gate)) }),
       })
       const listed = required_sequence.map((type) => `\`${type}\``).join(', ')
       const message = `the task does not hold ${listed} in this order${strict_order ? ', one right after the other' : ''}`

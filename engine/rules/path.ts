@@ -70,6 +70,7 @@ export const pathRules = [
     category: 'path',
     scopes,
     targets: true,
+    closedWithoutHistory: true,
     readsHistoryOnly: true,
     params: kindParams,
     stricter: kindDirections,

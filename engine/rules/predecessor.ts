@@ -1,18 +1,17 @@
 // Rules about the order of steps (docs/design/engine.md §3, 4–7 and 9).
-import type { EvidenceStep, Step } from '@svc/schemas'
+import type { EvidenceStep } from '@svc/schemas'
 import { quote } from '../check/quote.js'
-import { compilePattern, compileTarget, type StepPattern, targetPattern } from './filter.js'
+import { compilePattern, compileTarget } from './filter.js'
 import { isOfKind, kindKey, kindPattern, kindTypes, kindWords, outsideKind, wantedWords } from './kind.js'
-import { filterSchema, type StepKind, stepKind, stepKinds, type TargetFilter } from './params.js'
+import { filterSchema, stepKind, stepKinds } from './params.js'
+import { trackCredit, trackIntervening } from './predecessor-state.js'
 import {
-  type CompileEnvironment,
   defineStepRule,
   evidenceOfRecorded,
   NOT_APPLICABLE,
   PASS,
   present,
   type Scope,
-  type Slot,
   type StepContext,
   stepViolation,
 } from './rule.js'
@@ -76,6 +75,7 @@ export const predecessorRules = [
     category: 'path',
     scopes,
     targets: true,
+    closedWithoutHistory: true,
     readsHistoryOnly: true,
     params: {
       type: 'object',
@@ -239,53 +239,4 @@ export const predecessorRules = [
 interface Last {
   readonly satisfying: boolean
   readonly evidence: EvidenceStep
-}
-
-interface Intervening {
-  readonly found: boolean
-  /** The first forbidden step after the last required one. */
-  readonly intervening: EvidenceStep | null
-}
-
-function trackIntervening(
-  environment: CompileEnvironment,
-  required_step_type: StepKind,
-  forbidden: readonly StepKind[],
-): Slot<Intervening> {
-  const isRequired = isOfKind(required_step_type, false, required)
-  const between = forbidden.map((kind, index) => isOfKind(kind, true, `forbidden_intervening.${index}.property_filter`))
-  return environment.track<Intervening>({
-    key: `intervening ${JSON.stringify([kindKey(required_step_type), ...forbidden.map(kindKey).sort()])}`,
-    init: () => ({ found: false, intervening: null }),
-    add: (state, recorded) => {
-      if (isRequired(recorded) && satisfies(recorded)) return { found: true, intervening: null }
-      if (!state.found || state.intervening !== null || !between.some((isForbidden) => isForbidden(recorded)))
-        return state
-      return { found: true, intervening: evidenceOfRecorded(recorded) }
-    },
-  })
-}
-
-interface Credit {
-  readonly left: number
-  readonly ever: boolean
-}
-
-/** A step that is both counts as a predecessor; a failed gate of that kind neither adds nor takes credit. */
-function trackCredit(
-  environment: CompileEnvironment,
-  predecessor: StepPattern,
-  params: TargetFilter,
-  isPredecessor: (step: Step) => boolean,
-): Slot<Credit> {
-  const target = targetPattern(params)
-  const isTarget = compilePattern(target, true, 'target_property_filter')
-  return environment.track<Credit>({
-    key: `credit ${JSON.stringify([predecessor, target])}`,
-    init: () => ({ left: 0, ever: false }),
-    add: (state, recorded) => {
-      if (isPredecessor(recorded.step)) return satisfies(recorded) ? { left: state.left + 1, ever: true } : state
-      return state.left > 0 && isTarget(recorded.step) ? { ...state, left: state.left - 1 } : state
-    },
-  })
 }

@@ -4,7 +4,7 @@ import type { Search } from '../pattern/pattern.js'
 import type { OthersLabel } from './labels.js'
 import type { ParamsSchema, TargetFilter, ValueOf } from './params.js'
 import type { StepTexts } from './recorded-text.js'
-import type { Direction, Directions } from './stricter.js'
+import type { Direction, Directions, TargetDirections } from './stricter.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
 export type Category = Rule['category']
@@ -59,7 +59,13 @@ export interface History {
   others: OthersLabel | null
   /** Steps that count: recorded and not blocked. */
   length: number
+  /** The last task.end or task.error; null before the first. */
+  end: EvidenceStep | null
+  /** A task.end was recorded, and since then nothing but ends: its task rules have been evaluated. */
+  finished: boolean
   readonly states: unknown[]
+  /** For each tracker, true if steps are missing that it should have added; null for a whole history. */
+  readonly lost: readonly boolean[] | null
   /** Steps that the costly trackers of a replayed task have not all added; null where they add each step at once. */
   readonly deferred: Deferred | null
 }
@@ -112,6 +118,11 @@ export interface Tracker<S> {
   readonly init: () => S
   readonly add: (state: S, recorded: Recorded) => S
   /**
+   * The state after the end of the task, which voids what allows: the gates and approvals before it. Left out where the
+   * state forbids, or holds no gate. A costly tracker has none.
+   */
+  readonly end?: (state: S) => S
+  /**
    * Of an index of words, which is worth deferring until a rule reads the state, where few tasks need it: how many the state
    * holds.
    */
@@ -121,7 +132,11 @@ export interface Tracker<S> {
 }
 
 /** Reads the state of a tracker. */
-export type Slot<S> = (history: History) => S
+export interface Slot<S> {
+  (history: History): S
+  /** Its place in the states of a history. */
+  readonly slot: number
+}
 
 /** What several rules read of a context: computed once for each evaluation. */
 export type Reading<T> = (context: RuleContext) => T
@@ -144,6 +159,8 @@ export interface CompileEnvironment {
   readonly scope: Scope
   /** The parameters are known to match the schema of the rule. */
   readonly valid: boolean
+  /** The policy blocks or asks: it does so too where the history that it reads is not whole. */
+  readonly blocks: boolean
   readonly track: <S>(tracker: Tracker<S>) => Slot<S>
   readonly readings: Readings
 }
@@ -165,6 +182,8 @@ export interface RuleDescription {
    * throw, so that `any_of` may leave it out after a pass.
    */
   readonly readsHistoryOnly?: boolean
+  /** Steps that are missing from a history never make the rule pass at a step: it requires them, or does not read them. */
+  readonly closedWithoutHistory?: boolean
   /** The rule is applicable to every step of its target and can always be evaluated; true of rules that read only the history. */
   readonly alwaysAnswers?: boolean
   /** Compares what two sets of parameters allow, where the direction of some is `together`. */
@@ -184,7 +203,7 @@ export interface LeafRule extends RuleDescription {
 interface RuleOf<S extends ParamsSchema, T extends Targets, C extends RuleContext>
   extends Omit<RuleDescription, 'together'> {
   readonly params: S
-  readonly stricter: Directions<S['properties']>
+  readonly stricter: Directions<S['properties']> & TargetDirections
   readonly targets: T
   readonly example: ParamsOf<S, T> & JsonMap
   readonly applicableTypes?: (params: ParamsOf<S, T>) => readonly string[] | undefined

@@ -1,11 +1,13 @@
 // The rule that lets no further step happen (docs/design/engine.md §3): what a stop of the platform puts in effect, and a kill
 // switch for manifests.
-import { canonicalType, isBlocked } from '@svc/schemas'
+import { canonicalType, isBlocked, type Step } from '@svc/schemas'
 import { onOneLine } from '../check/quote.js'
+import { compileStepField } from './lookup.js'
 import { defineStepRule, PASS, stepViolation } from './rule.js'
 
-/** A stopped task may end. */
+/** A stopped task may end, by a step that does nothing else: one with a name, a verb or an input counts as a tool. */
 const ends: ReadonlySet<string> = new Set(['task.end', 'task.error'])
+const isBare = ({ step_name, verb, input }: Step) => !step_name && !verb && Object.keys(input ?? {}).length === 0
 
 export const stoppedRules = [
   defineStepRule({
@@ -20,35 +22,44 @@ export const stoppedRules = [
         reason: { type: 'string', minLength: 1, maxLength: 1000, description: 'why the agents are stopped' },
         stop_id: {
           type: 'string',
-          // Part of a command in the remedy.
           pattern: '^[A-Za-z0-9_-]{1,100}$',
           description: 'the stop of the platform that it comes from',
         },
         stopped_by: { type: 'string', minLength: 1, description: 'who stopped the agents' },
+        deactivated: { type: 'boolean', description: 'the platform stops the agent because it is deactivated' },
       },
     },
-    stricter: { reason: 'none', stop_id: 'none', stopped_by: 'none' },
-    doc: 'Violated by every step but `task.end` and `task.error`. A step recorded as blocked (`output.status` is `blocked`) passes: it obeyed.',
+    stricter: { reason: 'none', stop_id: 'none', stopped_by: 'none', deactivated: 'none' },
+    doc: 'Violated by every step but `task.end` and `task.error` without a name, a verb and an input. A step recorded as blocked (`output.status` is `blocked`) passes: it obeyed. So do a recorded `task.start` and a recorded message of a user, which are no acts of the agent.',
     example: { reason: 'refunds go to wrong accounts' },
-    compile: ({ reason, stop_id, stopped_by }) => {
+    compile: ({ reason, stop_id, stopped_by, deactivated = false }) => {
       const by = stopped_by === undefined ? '' : ` by ${whole(stopped_by)}`
       const why = reason === undefined ? '' : `: ${whole(reason)}`
-      const message = `the agent is stopped${by}${why}`
-      const resumed =
-        stop_id === undefined
-          ? 'take the policy out of its manifest, or disable it'
-          : `an owner, admin or member of the workspace resumes it with \`svc resume ${stop_id}\`, or POST /api/v1/stops/${stop_id}/resume`
-      const remedy = `do not retry: ${resumed}; until then the task can only end, with \`task.end\` or \`task.error\``
+      const message = `the agent is ${deactivated ? 'deactivated' : 'stopped'}${by}${why}`
+      const people = stop_id === undefined && !deactivated ? 'people' : 'an owner, admin or member of the workspace'
+      const lifted = `only ${people} can ${deactivated ? 'reactivate' : 'resume'} the agent`
+      const remedy = `do not retry: ${lifted}; until then the task can only end, with \`task.end\` or \`task.error\``
       return (context) => {
         const { step, happened } = context
-        if (ends.has(canonicalType(step.step_type))) return PASS
+        if (ends.has(canonicalType(step.step_type)) && isBare(step)) return PASS
         // An intended step is not excused by an output that it carries from an earlier attempt.
-        if (happened === true && isBlocked(step)) return PASS
+        if (happened === true && (isBlocked(step) || isReceived(step))) return PASS
         return stepViolation(context, 'STOPPED', message, remedy)
       }
     },
   }),
 ]
+
+const counterpart = compileStepField('counterpart.kind', 'field')
+
+/** The start of a task, or a message of a user: others do this to the agent, and no engine could have stopped it. */
+function isReceived(step: Step): boolean {
+  const type = canonicalType(step.step_type)
+  if (type === 'task.start') return step.verb === undefined
+  if (type !== 'step.message' || step.verb !== 'GET') return false
+  const from = counterpart(step)
+  return from === null || from === 'user'
+}
 
 /** The text in backticks, uncut: a reader of the block needs the whole reason. */
 function whole(text: string): string {

@@ -47,6 +47,9 @@ export const targetDirections = {
   target_after: { stricter: 'wider', ...widerTarget },
 } as const satisfies Readonly<Record<string, Direction>>
 
+/** Those of a rule whose target means more than the steps that it applies to. */
+export type TargetDirections = { readonly [N in keyof typeof targetDirections]?: Direction }
+
 /** The verbs that a rule about writing is applicable to by default. */
 export const writingVerbs = ['POST', 'PATCH', 'DELETE'] as const
 

@@ -9,6 +9,15 @@ const inMeta = dotted(['agent', 'declared_tools'])
 /** The member of `meta` in which the local engine writes the tools that a context declared. */
 export const toolsMember = 'svc.tools'
 
+/** The member of the facts about an agent with the tools of its registration, where a context declares others. */
+export const registeredMember = 'registered_tools'
+
+/** The tools that the agent was registered with: the facts may have those of the context in their place. */
+export function registeredTools(agent: JsonMap): unknown {
+  if (Object.hasOwn(agent, registeredMember)) return agent[registeredMember]
+  return agent.declared_tools ?? (agent.attributes as JsonMap | undefined)?.declared_tools ?? null
+}
+
 /** Limits the tools of the task to those that a recorded step declares for it: a task.start, or the local engine. */
 export function narrowToolsBy(history: History, step: Step): void {
   if (step.meta?.[toolsMember] !== undefined) narrowTools(history, step.meta[toolsMember])

@@ -3,7 +3,14 @@ import type { Behavior, EvidenceStep, Step } from '@svc/schemas'
 import { compilePattern, type StepPattern } from './filter.js'
 import { digestOfGate, gateProblem } from './gate-words.js'
 import { patternWords } from './kind.js'
-import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot, type Violation } from './rule.js'
+import {
+  type CompileEnvironment,
+  evidenceOfRecorded,
+  type History,
+  type Recorded,
+  type Slot,
+  type Violation,
+} from './rule.js'
 
 /**
  * Whether a step of a required kind satisfies the requirement: a gate only when it passed. A gate with the digest of an action
@@ -29,13 +36,45 @@ export function passedGate(check_type?: string, digest?: string): Behavior {
 }
 
 /** The first step of a forbidden kind; a step with ambiguous fields counts. */
-export function trackFirstForbidden(environment: CompileEnvironment, pattern: StepPattern, parameter: string) {
-  return trackFirst(environment, pattern, true, parameter)
+export function trackFirstForbidden(
+  environment: CompileEnvironment,
+  pattern: StepPattern,
+  parameter: string,
+): Slot<EvidenceStep | null> {
+  const matches = compilePattern(pattern, true, parameter)
+  return environment.track<EvidenceStep | null>({
+    key: `first forbidden ${JSON.stringify(pattern)}`,
+    init: () => null,
+    add: (state, recorded) => state ?? (matches(recorded.step) ? evidenceOfRecorded(recorded) : null),
+  })
+}
+
+/** The first step, and the first that an end does not void: no gate. */
+interface First {
+  readonly any: EvidenceStep | null
+  readonly lasting: EvidenceStep | null
 }
 
 /** The first step of a required kind; steps with ambiguous fields and gates that have not passed do not count. */
-export function trackFirstRequired(environment: CompileEnvironment, pattern: StepPattern, parameter: string) {
-  return trackFirst(environment, pattern, false, parameter)
+export function trackFirstRequired(
+  environment: CompileEnvironment,
+  pattern: StepPattern,
+  parameter: string,
+): Slot<EvidenceStep | null> {
+  const matches = compilePattern(pattern, false, parameter)
+  const first = environment.track<First>({
+    key: `first required ${JSON.stringify(pattern)}`,
+    init: () => ({ any: null, lasting: null }),
+    add: (state, recorded) => {
+      const voided = recorded.type === 'step.gate'
+      if (state.lasting !== null || (voided && state.any !== null)) return state
+      if (!matches(recorded.step) || !satisfies(recorded)) return state
+      const evidence = evidenceOfRecorded(recorded)
+      return { any: state.any ?? evidence, lasting: voided ? null : evidence }
+    },
+    end: ({ lasting }) => ({ any: lasting, lasting }),
+  })
+  return Object.assign((history: History) => first(history).any, { slot: first.slot })
 }
 
 /** For the violation of a rule that misses such a step before this one: whether this step is the first of them. */
@@ -43,19 +82,4 @@ export function firstOfItsKind(pattern: StepPattern, parameter: string): (step: 
   const isSuch = compilePattern(pattern, false, parameter)
   const text = `this is the first ${patternWords(pattern).slice(2)} in this task`
   return (step) => ({ once: () => (isSuch(step) ? text : null) })
-}
-
-function trackFirst(
-  environment: CompileEnvironment,
-  pattern: StepPattern,
-  forbidden: boolean,
-  parameter: string,
-): Slot<EvidenceStep | null> {
-  const matches = compilePattern(pattern, forbidden, parameter)
-  const counts = (recorded: Recorded) => matches(recorded.step) && (forbidden || satisfies(recorded))
-  return environment.track<EvidenceStep | null>({
-    key: `first ${forbidden ? 'forbidden' : 'required'} ${JSON.stringify(pattern)}`,
-    init: () => null,
-    add: (state, recorded) => state ?? (counts(recorded) ? evidenceOfRecorded(recorded) : null),
-  })
 }

@@ -3,7 +3,7 @@ import type { EvidenceStep } from '@svc/schemas'
 import { compileSearch, type Matcher } from '../pattern/pattern.js'
 import { compileTarget } from './filter.js'
 import { compileParts } from './flow-selector.js'
-import { addToGiven, copyOfGiven, type Given, isGiven, newGiven, wordsOfGiven } from './given.js'
+import { addToGiven, copyOfGiven, formsOf, type Given, isGiven, isIn, newGiven, wordsOfGiven } from './given.js'
 import { selectorPattern } from './kind.js'
 import type { Label } from './labels.js'
 import { type Leaf, someSentLeaf } from './leaves.js'
@@ -24,7 +24,7 @@ import {
 import { byDefault } from './stricter.js'
 import { limitReached, outputOf } from './value-from.js'
 import { bare, comparable, tokensOf } from './value-parts.js'
-import { detached, wordsOf } from './words.js'
+import { detached } from './words.js'
 
 /** Values kept for one task. A task with more cannot be followed, and its sinks violate (docs/design/engine.md §3). */
 const maxValues = 50_000
@@ -142,7 +142,7 @@ function follow(flow: Flow, recorded: Recorded, isSource: ((label: Label) => boo
   someSentLeaf(step.input, (leaf) => someValue(leaf, form, (value) => !sent.add(value)))
   const origin = evidenceOfRecorded(recorded)
   const addNew = (value: string) => {
-    if (sent.has(value) || flow.origins.has(value) || isGiven(flow.given, wordsOf(value))) return false
+    if (sent.has(value) || flow.origins.has(value) || isGiven(flow.given, formsOf(value))) return false
     flow.overflow = flow.origins.size >= maxValues
     if (!flow.overflow) flow.origins.set(detached(value), origin)
     return flow.overflow
@@ -155,7 +155,11 @@ function followedIn(get: Getter, form: Form): Reading<readonly string[]> {
   return (context) => {
     const values: string[] = []
     const add = (value: string) => values.push(value) === 0
-    someSentLeaf(get(context), (leaf) => someValue(leaf, form, add) || somePiece(leaf, form, add))
+    // The names of members of an input are those that the tool gives.
+    someSentLeaf(
+      get(context),
+      (leaf) => leaf.is_key !== true && (someValue(leaf, form, add) || somePiece(leaf, form, add)),
+    )
     return values
   }
 }
@@ -165,7 +169,7 @@ function firstReached(values: readonly string[], origins: Flow['origins'], given
   for (const value of values) {
     const origin = origins.get(value)
     // The user may name a value after a source gave it.
-    if (origin !== undefined && !given.user.has(wordsOf(value))) return origin
+    if (origin !== undefined && !isIn(given.user, formsOf(value))) return origin
   }
   return null
 }

@@ -1,8 +1,9 @@
 // value_from (docs/design/engine.md §3): every value must be one that the task was given.
 import type { EvidenceStep } from '@svc/schemas'
+import { quote } from '../check/quote.js'
 import { compileSearch, type Matcher } from '../pattern/pattern.js'
 import { compileParts } from './flow-selector.js'
-import { addToGiven, copyOfGiven, type Given, isGiven, newGiven, wordsOfGiven } from './given.js'
+import { addToGiven, copyOfGiven, formsOf, type Given, isGiven, newGiven, type Value, wordsOfGiven } from './given.js'
 import { kindWords } from './kind.js'
 import { type Leaf, someSentLeaf } from './leaves.js'
 import { compileField, type Getter } from './lookup.js'
@@ -47,20 +48,28 @@ export const valueFromRules = [
         },
       },
     },
-    stricter: { fields: { stricter: 'more', alone: true }, from: 'none', pattern: 'none' },
-    doc: 'Passes when every value of the fields occurs in a message of the user or in the output of a step of `from`. Values that the task wrote itself do not count, and spaces within account numbers do not matter. A field that is missing is not applicable.',
+    // A named step must have one of the fields: another field can take its place, and no names ask for none.
+    stricter: {
+      fields: 'none',
+      from: 'none',
+      pattern: 'none',
+      target_step_names: { stricter: 'more', absent: 'other', alone: true },
+    },
+    doc: 'Passes when every value of the fields occurs in a message of the user or in the output of a step of `from`. Values that the task wrote itself do not count, and spaces within account numbers do not matter. A field that is missing is not applicable; with `target_step_names`, at least one of the fields must be there.',
     example: {
       fields: ['input.recipient'],
       from: { step_names: ['search_contacts'] },
       target_step_names: ['send_money'],
     },
-    compile: ({ fields, from, pattern }, environment) => {
+    compile: ({ fields, from, pattern, target_step_names }, environment) => {
       const given = trackGiven(environment, from)
       const seen = trackSeen(environment)
       const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern').test
       const source = from === undefined ? null : kindWords(from, 'step')
       const remedy = `use a value that the user named in a message${source === null ? '' : `, or that a ${source} returned`}`
       const nowhere = `is in no message of the user${source === null ? '' : ` and in no output of a ${source}`}`
+      const wanted = fields.map(quote).join(' or ')
+      const absentFields = fields.length === 1 ? `${wanted} is` : `each of ${fields.map(quote).join(', ')} is`
       const paths = fields.map((path, index) => {
         const read = valuesIn(compileField(path, `fields.${index}`), matches)
         const values = environment.readings.once(`values ${JSON.stringify([path, pattern])}`, read)
@@ -73,13 +82,15 @@ export const valueFromRules = [
           const found = values(context)
           if (found === null) continue
           answer = PASS
-          const missing = found.find((words) => !isGiven(known, words))
+          const missing = found.find((one) => !isGiven(known, one))
           if (missing === undefined) continue
           if (known.overflow) throw new CannotEvaluate(limitReached(context))
-          const origin = seen(context.history).stepOf(missing)
+          const origin = seen(context.history).stepOf(missing.words)
           const message = absent + cameFrom(origin)
           return stepViolation(context, 'VALUE_NOT_GIVEN', message, remedy, origin)
         }
+        if (answer === NOT_APPLICABLE && target_step_names !== undefined)
+          return stepViolation(context, 'VALUE_MISSING', `${absentFields} missing`, `give ${wanted}`)
         return answer
       }
     },
@@ -101,16 +112,16 @@ function trackGiven(environment: CompileEnvironment, from: Selector | undefined)
 }
 
 /** The words of each value of a field; null for a field that is missing. */
-function valuesIn(get: Getter, matches: Matcher | null): Reading<readonly (readonly string[])[] | null> {
+function valuesIn(get: Getter, matches: Matcher | null): Reading<readonly Value[] | null> {
   return (context) => {
     const value = get(context)
     if (value === null) return null
-    const values: (readonly string[])[] = []
+    const values: Value[] = []
     someSentLeaf(value, ({ text, is_number }: Leaf) => {
       for (const part of matches === null ? [text] : partsOf(text, matches)) {
         // The sign of a number is not punctuation.
         const words = is_number ? wordsOf(part) : trimmed(wordsOf(part))
-        if (words.length > 0) values.push(words)
+        if (words.length > 0) values.push(formsOf(part, words))
       }
       return false
     })

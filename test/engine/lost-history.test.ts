@@ -1,0 +1,56 @@
+// No rule starts from nothing: a policy that blocks reads a history that is not whole as one that may hold any step.
+import { readFileSync } from 'node:fs'
+import { compile, evaluate, type PolicyInput, record } from '@svc/engine'
+import type { Step } from '@svc/schemas'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { carryOver, newHistory } from '../../engine/policy/history.js'
+import { policyDefaults } from '../support/policy.js'
+
+interface Case {
+  readonly name: string
+  readonly policy: Partial<PolicyInput>
+  readonly known: readonly Step[]
+  readonly step: Step
+  readonly outcome: string
+  readonly code?: string
+  readonly whole: string
+}
+
+const cases = parse(readFileSync('test/cases/lost-history.yaml', 'utf8')) as Case[]
+const agent = { risk_classification: 'limited' }
+const inputOf = (policy: Partial<PolicyInput>, id = 1) =>
+  ({ ...policyDefaults, id, name: 'p', severity: 'critical', scope: 'step_execution', ...policy }) as PolicyInput
+
+function decide({ policy, known, step }: Case, is_whole: boolean) {
+  const set = compile([inputOf(policy)])
+  expect(set.dropped).toEqual([])
+  const history = newHistory(set, is_whole)
+  for (const earlier of known) record(set, history, earlier, 0)
+  return evaluate(set, 'step', { step, agent, context: agent, history, now: 0 })
+}
+
+describe('on a history that is not whole', () => {
+  it.each(cases)('$name', (one) => {
+    const { outcome, violations } = decide(one, false)
+    const { code, reason } = violations[0]?.violation_details ?? {}
+    expect([outcome, code]).toEqual([one.outcome, one.code])
+    if (code === 'HISTORY_LOST') expect(reason).toBe('the history of this task is not whole')
+    expect(decide(one, true).outcome).toBe(one.whole)
+  })
+
+  it('a policy that reads the carried part only is evaluated as before', () => {
+    const limit = (max_steps: number, step_type: string, id: number) =>
+      inputOf({ rule_type: 'execution_max_steps', params: { step_type, max_steps } }, id)
+    const before = compile([limit(5, 'step.exec', 1)])
+    const after = compile([limit(5, 'step.exec', 1), limit(5, 'step.model', 2)])
+    const known = newHistory(before)
+    record(before, known, { step_type: 'step.exec' }, 0)
+    const { history } = carryOver(before, known, after)
+    const outcomeOf = (step_type: Step['step_type']) =>
+      evaluate(after, 'step', { step: { step_type }, agent, context: agent, history, now: 0 }).outcome
+    expect([outcomeOf('step.exec'), outcomeOf('step.model')]).toEqual(['allow', 'block'])
+    const { history: again } = carryOver(after, history, before)
+    expect(again.lost).toBeNull()
+  })
+})
