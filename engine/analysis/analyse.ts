@@ -1,12 +1,21 @@
 // The analysis of valid manifests: policies that probably do not do what their author wants. One core for the command, the GitHub
 // Action and the platform.
 import { byPlace } from '../findings/finding.js'
-import type { ManifestReading } from '../manifest/parse.js'
+import type { ManifestReading, ManifestTest } from '../manifest/parse.js'
 import { readYaml } from '../manifest/read-yaml.js'
+import { untargetedIn } from '../manifest/untargeted.js'
 import { findingsAlone } from './alone.js'
-import { type AnalysisFinding, type Examined, examine, type ManifestPolicy, type Place } from './examined.js'
+import {
+  type AnalysisFinding,
+  type Examined,
+  examine,
+  findingAbout,
+  type ManifestPolicy,
+  type Place,
+} from './examined.js'
 import { finishOf, type Goal } from './finish.js'
 import { findingsOfPairs } from './pairs.js'
+import { unboundFinding } from './unbound.js'
 
 export interface ReadManifest {
   readonly file: string
@@ -26,6 +35,7 @@ export interface Analysis {
 
 /** Analyses the policies of all manifests as one set, as an agent has them to which all are assigned. */
 export function analyse(manifests: readonly ReadManifest[]): Analysis {
+  const tests = manifests.flatMap(({ reading }) => reading.value?.tests ?? [])
   const policies = manifests
     .flatMap(placedPolicies)
     .map(({ policy, place, waived }, index) => examine(policy, place, index, waived))
@@ -33,8 +43,15 @@ export function analyse(manifests: readonly ReadManifest[]): Analysis {
   const quiet = new Set(alone.filter(({ found }) => found.length > 0).map(({ examined }) => examined))
   const pairs = findingsOfPairs(policies, quiet)
   const { goals, findings } = finishOf(policies, isExplainedBy(pairs))
-  const all = [...alone.flatMap(({ found }) => found), ...pairs, ...findings]
+  const others = policies.flatMap((examined) => [unboundFinding(examined), untargetedFinding(examined, tests)])
+  const all = [...alone.flatMap(({ found }) => found), ...pairs, ...findings, ...others.filter((one) => one !== null)]
   return { findings: all.toSorted(byPlace), policies: policies.length, goals }
+}
+
+/** What `svc validate` warns of as well: an analysis is read without its warnings. */
+function untargetedFinding(examined: Examined, tests: readonly ManifestTest[]): AnalysisFinding | null {
+  const found = untargetedIn(examined.policy, tests)
+  return found === null ? null : findingAbout('no-target', examined, `the policy ${found.predicate}`)
 }
 
 function isExplainedBy(pairs: readonly AnalysisFinding[]): (core: readonly Examined[]) => boolean {

@@ -1,17 +1,7 @@
 // Finds facts that cannot all be true of one evaluation. What is not found counts as possible.
 import { isUnder } from '../rules/host.js'
-import {
-  type CountFact,
-  type Fact,
-  type FieldFact,
-  field,
-  type HostsFact,
-  type LastFact,
-  type NamedFact,
-  type StepFacts,
-} from './literal.js'
+import type { CountFact, Fact, HostsFact, LastFact, NamedFact, StepFacts } from './literal.js'
 import { conflictOfFields, isWithinKind, kindsOverlap, typesOfKind } from './step-facts.js'
-import { isOneOf } from './value-test.js'
 
 /**
  * Facts that exclude each other; null when all may be true. `added`: the others are known to exclude neither each other nor,
@@ -70,9 +60,8 @@ function conflictOfHistory(facts: readonly Fact[]): readonly Fact[] | null {
   const implied = required.map(({ of }) => ({ of, min: 1, passed: true, where: 'history' as const }))
   const counts = ofKind(facts, 'count')
   const least = [...counts, ...implied]
-  const can_follow_end = mayFollowEnd(ofKind(facts, 'field'))
   const lonely = [...counts, ...required].find(
-    (fact) => (fact.kind === 'last' || fact.min > 0) && isNever(fact.of, can_follow_end || isOfTask(fact)),
+    (fact) => (fact.kind === 'last' || fact.min > 0) && conflictOfFields(fact.of) !== null,
   )
   if (lonely !== undefined) return [lonely]
   const empty = counts.find(({ min, max }) => min > max || max < 0)
@@ -104,27 +93,3 @@ function lastsConflict(a: LastFact, b: LastFact): boolean {
   if (a.negated) return false
   return b.negated ? isWithinKind(a.of, b.of) : !kindsOverlap(a.of, b.of)
 }
-
-function isOfTask(fact: CountFact | LastFact): boolean {
-  return fact.kind === 'count' && fact.where === 'task'
-}
-
-/** No step is of the kind, or none can come before another: a step after a task.end begins a new task. */
-function isNever(kind: StepFacts, can_follow_end: boolean): boolean {
-  if (conflictOfFields(kind) !== null) return true
-  const types = typesOfKind(kind)
-  return !can_follow_end && types !== null && types.every((type) => type === 'task.end')
-}
-
-/** An ended task still takes a task.end and a task.error (engine/policy/runs.ts), which have no name. */
-function mayFollowEnd(step: readonly FieldFact[]): boolean {
-  const is_named = step.some(
-    ({ path, test, negated }) =>
-      path === 'step_name' && test.op === 'one_of' && !negated && !test.values.includes(null),
-  )
-  return (!is_named || typesOfKind(step) !== null) && kindsOverlap(step, followers)
-}
-
-const followers: StepFacts = [
-  field('step_type', { test: isOneOf(['task.end', 'task.error'], 'whole'), negated: false }),
-]

@@ -41,7 +41,10 @@ export const fieldDescriptions: Readonly<Record<string, Describe>> = {
     return byNameWith(`length of ${own}`, { bounds: [Number(max)], fail: [present(own)] })
   },
   step_forbidden_for_classification: ({ agent_risk_classifications }) => forbiddenLevels(agent_risk_classifications),
-  step_name_in_allowlist: ({ allowed, agent_field = 'declared_tools' }) => {
+  step_name_in_allowlist: (params) => {
+    const { allowed, agent_field = 'declared_tools', tool_calls } = params
+    if (tool_calls === true)
+      return { ...byName('step_name_in_allowlist', params), applies: together([named('calls a tool that is checked')]) }
     if (Array.isArray(allowed))
       return { ...passesWhen('step_name', isOneOf(allowed, 'whole')), forbids: allowed.length === 0 }
     const listed = named(`listed in ${agent_field}`)

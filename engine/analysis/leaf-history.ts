@@ -85,6 +85,8 @@ export const historyDescriptions: Readonly<Record<string, Describe>> = {
   },
   value_from: (params) => {
     const given = byName('value_from', ownParams(params))
+    // Where it names the tool, a missing value violates it.
+    if (params.target_step_names !== undefined) return given
     return { ...given, applies: together([named(`a value in ${canonicalText([params.fields])}`)]) }
   },
   node_directly_preceded_by: (params) => ({

@@ -4,8 +4,7 @@ import { levelApplies, type RiskLevel } from '../agent/risk.js'
 import { approvalsRequired } from '../policy/approval.js'
 import { compile, type PolicySet } from '../policy/compile.js'
 import { type Decision, evaluate } from '../policy/evaluate.js'
-import { copyHistory, newHistory, record } from '../policy/history.js'
-import { occasionOf } from '../policy/plan.js'
+import { copyHistory, newHistory, occasionIn, record } from '../policy/history.js'
 import type { PolicyInput } from '../policy/policy-input.js'
 import type { History } from '../rules/rule.js'
 
@@ -66,7 +65,13 @@ function beginFor(set: PolicySet, goals: readonly Step[], agent: JsonMap): numbe
   const is_open = (begin: number) =>
     goals.some((step) => {
       const history = newHistory(set)
-      const { policies } = evaluate(set, occasionOf(step), { step, agent, context: agent, history, now: begin })
+      const { policies } = evaluate(set, occasionIn(history, step), {
+        step,
+        agent,
+        context: agent,
+        history,
+        now: begin,
+      })
       return !policies.some(({ violation_details }) => violation_details?.code === 'OUTSIDE_HOURS')
     })
   return hours.find(is_open) ?? monday
@@ -106,12 +111,18 @@ function firstNode(world: World, others: readonly Step[]): Node {
 }
 
 function decisionOn({ set, agent, begin }: World, { history, path }: Node, step: Step): Decision {
-  return evaluate(set, occasionOf(step), { step, agent, context: agent, history, now: begin + path.length * stepMs })
+  return evaluate(set, occasionIn(history, step), {
+    step,
+    agent,
+    context: agent,
+    history,
+    now: begin + path.length * stepMs,
+  })
 }
 
-/** The node after a step; null for a step that is not allowed, and after the end of the task. */
+/** The node after a step; null for a step that is not allowed. */
 function follow(world: World, node: Node, step: Step): Node | null {
-  if (step.step_type === 'task.end' || decisionOn(world, node, step).blocked) return null
+  if (decisionOn(world, node, step).blocked) return null
   const history = copyHistory(world.set, node.history)
   record(world.set, history, step, world.begin + node.path.length * stepMs)
   return { history, path: [...node.path, step] }

@@ -1,6 +1,6 @@
 // Checks values against JSON Schemas, with messages that name the field and the correction. The only user of Ajv.
 
-import { type JsonMap, parseTimestamp } from '@svc/schemas'
+import { hiddenCharacter, isRfc3339, type JsonMap, parseTimestamp, textFormats } from '@svc/schemas'
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import { need } from './need.js'
 import { quote } from './quote.js'
@@ -48,7 +48,10 @@ function newAjv(): Ajv2020 {
   // The schemas are part of this project. Checking them against the meta-schema took most of each start.
   const { Ajv2020 } = need('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
   const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true, validateSchema: false })
-  return ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null })
+  for (const format of textFormats)
+    ajv.addFormat(format, { type: 'string', validate: (text: string) => hiddenCharacter(text, format) === null })
+  ajv.addFormat('date-time', { type: 'string', validate: isRfc3339 })
+  return ajv.addFormat('iso-8601', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null })
 }
 
 function checkWith(validate: ValidateFunction, dialect: Dialect): SchemaCheck {
@@ -129,10 +132,20 @@ function subjectOf({ instancePath, keyword, params }: ErrorObject): string[] {
   return keyword === 'required' ? [...path, String(missingProperty)] : path
 }
 
+/** The problem as an answer names it: the path of a missing member is that of the member. */
+export function fieldProblem({ fault, path, message, sentence }: SchemaProblem): { path: string; message: string } {
+  if (fault !== 'missing' || sentence === undefined) return { path: path.join('.'), message }
+  return { path: sentence.subject.join('.'), message }
+}
+
 /** One sentence for any number of fields that are wrong. */
 export function problemSummary(errors: readonly { readonly path: string; readonly message: string }[]): string {
   const [first] = errors
   if (first === undefined) return 'a field is wrong'
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  // The message of a missing member names it.
+  const name = quote(first.path.split('.').at(-1) ?? '')
+  if (first.path !== '' && first.message.startsWith(name))
+    return `\`${first.path}\`${first.message.slice(name.length)}${more}`
   return `${first.path === '' ? 'body' : `\`${first.path}\``}: ${first.message}${more}`
 }

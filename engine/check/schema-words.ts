@@ -1,14 +1,13 @@
 // Messages for failed keywords of a JSON Schema: the expected value, the value found, and what to write instead.
 
-import type { JsonMap } from '@svc/schemas'
+import { hiddenCharacter, type JsonMap, type TextFormat } from '@svc/schemas'
 import type { ErrorObject } from 'ajv/dist/2020.js'
+import { adviceOf, type Kind } from './advice.js'
 import { didYouMean, nearest } from './nearest.js'
 import { quote } from './quote.js'
 
 /** The terms of a message: those of YAML files or those of JSON bodies. */
 export type Dialect = 'yaml' | 'json'
-
-type Kind = 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null'
 
 const kinds: Readonly<Record<Dialect, Readonly<Record<Kind, string>>>> = {
   yaml: {
@@ -48,12 +47,12 @@ export function predicateOf(error: ErrorObject, dialect: Dialect): string {
     case 'const':
       return `must be ${quote(JSON.stringify(params.allowedValue))}`
     case 'type':
-      return typeWords([params.type].flat() as Kind[], schema, data, dialect)
+      return typeWords([params.type].flat() as Kind[], error, dialect)
     case 'pattern':
       // A secret is not repeated.
       return `must ${patternWords(schema, String(params.pattern))}${schema.writeOnly === true ? '' : textFound(data)}`
     case 'format':
-      return `must be an RFC 3339 time, such as 2026-01-31T08:00:00Z${textFound(data)}`
+      return formatWords(String(params.format), data)
     case 'minLength':
     case 'minItems':
     case 'minProperties':
@@ -80,6 +79,14 @@ export function predicateOf(error: ErrorObject, dialect: Dialect): string {
     default:
       return `is not accepted (${keyword})`
   }
+}
+
+/** The name of a hidden character says where to look; the text would not show it. */
+function formatWords(format: string, data: unknown): string {
+  const standard = { 'date-time': 'RFC 3339', 'iso-8601': 'ISO 8601' }[format]
+  if (standard !== undefined) return `must be an ${standard} time, such as 2026-01-31T08:00:00Z${textFound(data)}`
+  const character = hiddenCharacter(String(data), format as TextFormat)
+  return `must be ${format === 'line' ? 'one line of ' : ''}text without hidden characters, found ${character}`
 }
 
 /** A whole message about an unknown key, for an answer that also has the path. */
@@ -119,9 +126,14 @@ function enumWords(allowed: readonly unknown[], data: unknown, dialect: Dialect)
   return `must be one of ${allowed.map(String).join(', ')}, found ${foundIn(data, dialect, true)}${hint}`
 }
 
-function typeWords(types: readonly Kind[], schema: JsonMap, data: unknown, dialect: Dialect): string {
+function typeWords(
+  types: readonly Kind[],
+  { instancePath, parentSchema, data }: ErrorObject,
+  dialect: Dialect,
+): string {
   const names = types.map((type) => kinds[dialect][type])
-  const advice = dialect === 'json' ? '' : adviceOf(types[0] as Kind, schema, data)
+  const name = instancePath.split('/').findLast((part) => !/^\d+$/.test(part)) ?? ''
+  const advice = dialect === 'json' ? '' : adviceOf(types[0] as Kind, (parentSchema ?? {}) as JsonMap, data, name)
   return `must be ${names.join(' or ')}, found ${foundIn(data, dialect)}${advice}`
 }
 
@@ -135,58 +147,6 @@ function foundIn(data: unknown, dialect: Dialect, word = false): string {
     return word ? quote(data) : `text ${quote(data)}`
   }
   return typeof data === 'number' ? `the number ${quote(String(data))}` : quote(String(data))
-}
-
-/** What to write in a YAML file instead; empty where that is unknown. */
-function adviceOf(type: Kind, schema: JsonMap, data: unknown): string {
-  const write = (text: string) => (text.length > 60 ? '' : `; write ${quote(text)}`)
-  const isScalar = typeof data === 'string' || typeof data === 'number'
-  if (type === 'string' && (typeof data === 'number' || typeof data === 'boolean')) return write(`"${data}"`)
-  if (type === 'string' && Array.isArray(data) && data.length === 1 && typeof data[0] === 'string')
-    return write(plain(data[0]))
-  if ((type === 'integer' || type === 'number') && typeof data === 'string')
-    return data.trim() !== '' && Number.isFinite(Number(data))
-      ? `${write(data.trim())} without quotes`
-      : `; write a number such as ${quote(numberIn(data) ?? String(schema.minimum ?? 1))}`
-  if (type === 'integer' && typeof data === 'number') return write(String(Math.round(data)))
-  if (type === 'boolean') {
-    if (/^(yes|on|true|y|1)$/i.test(String(data))) return write('true')
-    return /^(no|off|false|n|0)$/i.test(String(data)) ? write('false') : '; write `true` or `false`'
-  }
-  if (type === 'array') {
-    const { type: item } = (schema.items ?? {}) as { type?: string }
-    if (item === 'object') return '; write a dash before each item, `- name: …`'
-    return isScalar
-      ? write(`[${typeof data === 'string' ? itemsIn(data).map(plain).join(', ') : data}]`)
-      : '; write a dash before each item'
-  }
-  if (type === 'object') {
-    const [, name, rest] = /^([\w.-]+):(\S.*)$/.exec(typeof data === 'string' ? data : '') ?? []
-    if (name !== undefined) return `; write a space after the colon, ${quote(`${name}: ${rest}`)}`
-    return Array.isArray(data)
-      ? '; write `key: value` pairs, without dashes or brackets'
-      : '; write `key: value` in lines below it'
-  }
-  return ''
-}
-
-/** The number that a text such as `08:00`, `5000 €` or `EUR 5000` probably means; null without a number, or with several. */
-function numberIn(text: string): string | null {
-  const [, hour] = /^\s*(\d{1,2}):\d{2}\s*$/.exec(text) ?? []
-  if (hour !== undefined) return String(Number(hour))
-  const [number, ...others] = text.match(/\d+(\.\d+)?/g) ?? []
-  return number === undefined || others.length > 0 ? null : number
-}
-
-/** The parts of a text that is probably a list, such as `EUR, CHF`. */
-function itemsIn(text: string): string[] {
-  const parts = text.split(/[,;]/).map((part) => part.trim())
-  return parts.length > 1 && parts.every((part) => /^[\w.-]+$/.test(part)) ? parts : [text]
-}
-
-/** A text as an item of a list in brackets. */
-function plain(text: string): string {
-  return /^[A-Za-z_][\w./ -]*$/.test(text) ? text : JSON.stringify(text)
 }
 
 function textFound(data: unknown): string {

@@ -76,6 +76,18 @@ export const analysisKinds = defineKinds([
       'name: Example\nversion: "1.0.0"\npolicies:\n  - name: Model calls are limited\n    rule_type: execution_max_steps\n    params: { step_type: step.model, max_steps: 50 }\n    scope: step_execution\n    severity: critical\n',
   },
   {
+    id: 'unbound-fields',
+    severity: 'warning',
+    title: 'An approval leaves fields of the input unbound',
+    why: 'A person approves the bound values, and every other field of the step can change afterwards.',
+    remedy:
+      'Leave `binds` out, or bind `input`. The answer of an evaluation lists the others in `unbound`: show them to the person.',
+    wrong:
+      'name: Example\nversion: "1.0.0"\npolicies:\n  - name: Payments go to known payees\n    rule_type: field_in_list\n    params: { field: input.to, values: [landlord], target_step_names: [pay] }\n    scope: step_execution\n    severity: critical\n    approval: { binds: [step_name, input.to] }\n',
+    right:
+      'name: Example\nversion: "1.0.0"\npolicies:\n  - name: Payments go to known payees\n    rule_type: field_in_list\n    params: { field: input.to, values: [landlord], target_step_names: [pay] }\n    scope: step_execution\n    severity: critical\n    approval: { binds: [step_name, input] }\n',
+  },
+  {
     id: 'cannot-finish',
     severity: 'warning',
     title: 'No order of steps leads to a step that the policies allow',

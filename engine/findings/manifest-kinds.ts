@@ -18,7 +18,8 @@ export const manifestKinds = defineKinds([
     why: 'Without it the engine does not know what to check, or when.',
     remedy: 'Add the key that the message names.',
     wrong: head + policy('rule_type: field_not_empty\n    params: {}'),
-    right: head + policy('rule_type: field_not_empty\n    params: { field: input.amount }'),
+    right:
+      head + policy('rule_type: field_not_empty\n    params: { field: input.amount, target_step_names: [refund] }'),
   },
   {
     id: 'unknown-key',
@@ -73,7 +74,7 @@ export const manifestKinds = defineKinds([
     why: 'It is not valid, or cannot be run in linear time: look-around and back-references are not accepted, because they can stop an engine.',
     remedy: 'Correct the pattern at the character that the message names, or write it without that construct.',
     wrong: field("{ field: input.order, pattern: '(' }"),
-    right: field("{ field: input.order, pattern: '[0-9]{6}$' }"),
+    right: field("{ field: input.order, pattern: '[0-9]{6}$', target_step_names: [refund] }"),
   },
   {
     id: 'duplicate-name',
@@ -137,7 +138,16 @@ export const manifestKinds = defineKinds([
     remedy:
       'Write `input.amount` for what the step sends, `output.…` for what it returned, and `properties.…` for a property of your own.',
     wrong: field("{ field: order, pattern: '[0-9]+$' }"),
-    right: field("{ field: input.order, pattern: '[0-9]+$' }"),
+    right: field("{ field: input.order, pattern: '[0-9]+$', target_step_names: [refund] }"),
+  },
+  {
+    id: 'no-target',
+    severity: 'warning',
+    title: 'A rule on the input or output names no steps',
+    why: 'Every step without the field violates it, also messages and the end of the task: a critical policy then blocks them all.',
+    remedy: 'Name the tools that have the field in `target_step_names`.',
+    wrong: field("{ field: input.order, pattern: '[0-9]+$' }"),
+    right: field("{ field: input.order, pattern: '[0-9]+$', target_step_names: [refund] }"),
   },
   {
     id: 'wildcard-name',
@@ -156,6 +166,15 @@ export const manifestKinds = defineKinds([
     remedy: 'Remove the waiver, or have it approved again with a later day.',
     wrong: valid + waiver('Refunds need an approval').replace('2027', '2020'),
     right: valid,
+  },
+  {
+    id: 'far-waiver',
+    severity: 'warning',
+    title: 'A waiver lasts longer than a year',
+    why: 'An exception that lasts for years is a change of the policy that no one approves again.',
+    remedy: 'Write a day within a year, and have the waiver approved again when it ends.',
+    wrong: valid + waiver('Refunds need an approval').replace('2027', '2099'),
+    right: valid + waiver('Refunds need an approval'),
   },
   {
     id: 'unreadable-file',

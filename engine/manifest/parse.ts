@@ -16,6 +16,7 @@ import { type Notes, newNotes } from './notes.js'
 import { readYaml, type YamlReading } from './read-yaml.js'
 import { manifestShape, maxItems, testFileShape } from './shape.js'
 import { type UnknownWord, unknownWordsIn, unknownWordsInTest } from './unknown-words.js'
+import { untargetedIn } from './untargeted.js'
 
 export type ManifestPolicy = Manifest['policies'][number]
 export type ManifestTest = NonNullable<Manifest['tests']>[number]
@@ -66,6 +67,7 @@ export function parseManifest(text: string, file: string): ManifestReading {
   for (const [index, { params = {}, scope }] of valid)
     noteWords(unknownWordsIn(params, scope), ['policies', `${index}`, 'params'], notes)
   noteTestWords(manifest.tests, notes)
+  noteUntargeted(valid, manifest.tests, notes)
   const lines = valid.map(([index]) => positionOf(['policies', `${index}`], false).line)
   const usable = hasHead(written) && !['', 'name', 'version', 'policies'].some((path) => broken.has(path))
   const value = usable ? withOnly(written as Manifest, manifest, valid) : null
@@ -86,6 +88,16 @@ function noteWords(words: readonly UnknownWord[], within: readonly string[], not
 
 function noteTestWords(tests: Indexed<ManifestTest>, notes: Notes): void {
   for (const [index, test] of tests) noteWords(unknownWordsInTest(test), ['tests', `${index}`], notes)
+}
+
+function noteUntargeted(policies: Indexed<ManifestPolicy>, tests: Indexed<ManifestTest>, notes: Notes): void {
+  const all = tests.map(([, test]) => test)
+  for (const [index, policy] of policies) {
+    const found = untargetedIn(policy, all)
+    if (found === null) continue
+    const path = ['policies', `${index}`, ...found.path]
+    notes.add('no-target', path, `${shownPath(path)} ${found.predicate}`)
+  }
 }
 
 /** Takes an unquoted version as it is written: YAML reads 1.10 as a number, without its zero. */
@@ -218,8 +230,8 @@ function withOnly(written: Manifest, { waivers, tests }: IndexedManifest, valid:
 
 /** Compiles the rule and the approval of the policy, and notes the error. */
 function isValid(policy: ManifestPolicy, index: number, notes: Notes): boolean {
-  const track = () => () => undefined as never
-  const environment = { scope: policy.scope, valid: false, track, readings: newReadings() }
+  const track = () => Object.assign(() => undefined as never, { slot: 0 })
+  const environment = { scope: policy.scope, valid: false, blocks: false, track, readings: newReadings() }
   try {
     compileRule(policy.rule_type, policy.params ?? {}, environment)
     compileApproval({ ...policy, id: index }, environment)

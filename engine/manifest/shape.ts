@@ -8,7 +8,7 @@ const ownKeys: JsonMap = { '^x-': { description: 'for the author; has no effect'
 /** Policies, waivers or tests in one file (docs/design/engine.md §4). */
 export const maxItems = 1000
 
-const text = (description: string): JsonMap => ({ type: 'string', minLength: 1, description })
+const text = (description: string): JsonMap => ({ type: 'string', minLength: 1, format: 'lines', description })
 const map: JsonMap = { type: 'object' }
 const severity = {
   type: 'string',
@@ -36,6 +36,7 @@ const approval: JsonMap = {
   type: ['object', 'null'],
   additionalProperties: false,
   description: 'on a critical policy: a step that violates it is asked about, and a bound gate allows it',
+  'x-write': '{ check_type: human_approval }',
   properties: {
     check_type: { ...text('only gates with this `guard.check_type`; default every gate'), 'x-editor': 'check_type' },
     binds: {
@@ -69,7 +70,7 @@ const policy: JsonMap = {
     params: { ...map, description: 'parameters of the rule' },
     scope: scopeSchema(Object.keys(scopeMeanings)),
     severity,
-    description: { type: 'string', description: 'what the policy checks, and its limits' },
+    description: { type: 'string', format: 'lines', description: 'what the policy checks, and its limits' },
     risk_classification: { ...level, description: 'not applied to agents of a lower level' },
     enabled: { type: 'boolean', description: 'default true' },
     mode: {
@@ -127,7 +128,7 @@ const step: JsonMap = {
   properties: {
     agent_id: text('identifier of the agent'),
     task_id: text('shared by all steps of one run'),
-    timestamp: { type: 'string', format: 'date-time', description: 'default one second after the previous step' },
+    timestamp: { type: 'string', format: 'iso-8601', description: 'default one second after the previous step' },
     step: { type: 'integer', minimum: 1, description: 'number in the task' },
     step_type: { ...recordedStepType, 'x-editor': 'recorded_step_type' },
     verb,
@@ -188,7 +189,7 @@ export const manifestShape: JsonMap = {
   properties: {
     name: { ...text('name of the manifest'), maxLength: 200 },
     version: text('such as "1.2.0"; in quotes, so that it stays text'),
-    description: { type: 'string', description: 'what the manifest is for' },
+    description: { type: 'string', format: 'lines', description: 'what the manifest is for' },
     policies: { type: 'array', items: policy, minItems: 1, maxItems: maxItems, description: 'the policies' },
     waivers: { type: 'array', items: waiver, maxItems: maxItems, description: 'agents that a policy does not block' },
     tests,

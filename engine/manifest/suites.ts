@@ -3,7 +3,7 @@ import type { Manifest } from '@svc/schemas'
 import { quote } from '../check/quote.js'
 import { type Finding, findingAt } from '../findings/finding.js'
 import { type ManifestReading, type ManifestTest, parseTestFile } from './parse.js'
-import { runTests, type TestResult } from './test.js'
+import { runTests, setsByAgent, type TestResult } from './test.js'
 
 /** A file as it was read. */
 export interface SourceFile {
@@ -48,10 +48,15 @@ export function chosenOf(suite: Suite, filter: string | undefined): ChosenSuite 
 }
 
 /** The result of each test, with a finding for one that failed. */
-export function resultsOf(manifest: Manifest, { file, tests, positionOf }: ChosenSuite) {
+export function resultsOf(
+  manifest: Manifest,
+  { file, tests, positionOf }: ChosenSuite,
+  setFor = setsByAgent(manifest),
+) {
   const results = runTests(
     manifest,
     tests.map(({ test }) => test),
+    setFor,
   )
   return results.map((result, place): { result: LocatedTest; finding: Finding | null } => {
     const path = ['tests', `${tests[place]?.index}`]

@@ -3,7 +3,7 @@ import { type Evaluation, type Manifest, parseTimestamp } from '@svc/schemas'
 import { factsAsReported } from '../agent/context.js'
 import type { PolicySet } from '../policy/compile.js'
 import { type ExplainedPolicy, explain } from '../policy/explain.js'
-import { occasionOf } from '../policy/plan.js'
+import { occasionIn } from '../policy/history.js'
 import { onAgent } from './on-agent.js'
 import type { ManifestTest } from './parse.js'
 import { begin, historyOf, timesOf } from './past.js'
@@ -22,8 +22,11 @@ export interface TestResult {
 }
 
 /** Runs every test of the manifest, or those of a sibling file, on its policies. */
-export function runTests(manifest: Manifest, tests: readonly ManifestTest[] = manifest.tests ?? []): TestResult[] {
-  const setFor = setsByAgent(manifest)
+export function runTests(
+  manifest: Manifest,
+  tests: readonly ManifestTest[] = manifest.tests ?? [],
+  setFor = setsByAgent(manifest),
+): TestResult[] {
   return tests.map((test) => {
     const { action, outcome, policies } = explanationOf(setFor(test), test)
     const violated = policies.filter((policy) => policy.violated).map((policy) => policy.name)
@@ -52,7 +55,7 @@ export function explanationOf(set: PolicySet, test: ManifestTest) {
   const now = parseTimestamp(test.now ?? '') ?? times.at(-1) ?? begin
   const context = { step: test.step ?? null, agent: facts, context: facts, history, now }
   // A test without a step evaluates the registration of its agent.
-  return explain(set, test.step === undefined ? 'registration' : occasionOf(test.step), context)
+  return explain(set, test.step === undefined ? 'registration' : occasionIn(history, test.step), context)
 }
 
 function failuresOf(

@@ -7,6 +7,7 @@ import { isTestFile, manifestsOfTestFile, testFilesOf } from './file-names.js'
 import { isManifest, looksLikeTests } from './looks-like-manifest.js'
 import { type ManifestReading, parseManifest } from './parse.js'
 import { chosenOf, type LocatedTest, resultsOf, type SourceFile, suiteOf } from './suites.js'
+import { setsByAgent } from './test.js'
 
 export interface ValidationOptions {
   /** `required`: a manifest without tests is an error; `some`: all files together need one. */
@@ -72,26 +73,57 @@ export function validateText(text: string, file: string, options: ValidationOpti
   return validateFiles([{ path: file, text, named: true }], options)
 }
 
+/**
+ * The errors of a valid manifest that are in its tests only, as `validateFiles` finds them, with those of files beside it. Null for
+ * a test that passes, so that a caller can pause after each.
+ */
+export function* testErrors(file: SourceFile, testFiles: readonly SourceFile[]): Generator<Finding | null> {
+  const reading = parseManifest(file.text ?? '', file.path)
+  const { value } = reading
+  if (value === null) return
+  const own = { file: file.path, tests: value.tests ?? [], positionOf: reading.positionOf, findings: [] }
+  const suites = [own, ...suitesBeside(file.path, testFiles, value, false)]
+  const wrong = suites.flatMap(({ findings = [] }) => findings.filter(({ severity }) => severity === 'error'))
+  yield* [...testFiles.filter(({ text }) => text === null).map(unreadable), ...wrong]
+  if (wrong.length > 0) return
+  const setFor = setsByAgent(value)
+  for (const suite of suites.map((one) => chosenOf(one, undefined)))
+    for (const test of suite.tests)
+      for (const { finding } of resultsOf(value, { ...suite, tests: [test] }, setFor)) yield finding
+  if (value.tests !== undefined && suites.every(({ tests }) => tests.length === 0))
+    yield withoutTests(file.path, reading)
+}
+
+/** The tests in files beside a manifest. */
+function suitesBeside(path: string, testFiles: readonly SourceFile[], value: Manifest | null, isBroken: boolean) {
+  const names = value?.policies.map(({ name }) => name) ?? []
+  return testFiles
+    .filter((one) => one.text !== null && testFilesOf(path).includes(one.path))
+    .map((one) => suiteOf(one, names, isBroken))
+}
+
 function validateManifest(file: SourceFile, testFiles: readonly SourceFile[], options: ValidationOptions): Validated {
   const { path, text } = file
   const reading = parseManifest(text ?? '', path)
   const { value, errors, warnings } = reading
-  const names = value?.policies.map(({ name }) => name) ?? []
   const suites = [
     { file: path, tests: value?.tests ?? [], positionOf: reading.positionOf },
-    ...testFiles
-      .filter((one) => testFilesOf(path).includes(one.path))
-      .map((one) => suiteOf(one, names, errors.length > 0)),
+    ...suitesBeside(path, testFiles, value, errors.length > 0),
   ]
   const findings = [
     ...errors,
     ...warnings,
     ...suites.flatMap((suite) => suite.findings ?? []),
-    ...endedWaivers(reading, path, options),
+    ...waiverDays(reading, path, options),
   ]
   const valid = !findings.some(({ severity }) => severity === 'error')
   const usable = valid ? value : null
-  const head = { file: path, name: value?.name ?? null, version: value?.version ?? null, policies: names.length }
+  const head = {
+    file: path,
+    name: value?.name ?? null,
+    version: value?.version ?? null,
+    policies: value?.policies.length ?? 0,
+  }
   if (usable === null || options.tests === 'off')
     return { ...head, valid, value: usable, tests: [], coverage: null, findings }
   const chosen = suites.map((suite) => chosenOf(suite, options.filter))
@@ -121,15 +153,25 @@ function validateManifest(file: SourceFile, testFiles: readonly SourceFile[], op
   }
 }
 
-function endedWaivers({ value, positionOf }: ManifestReading, file: string, { now }: ValidationOptions): Finding[] {
+/** A waiver is for a time in which its reason can be removed, ms. */
+const farMs = 366 * 86_400_000
+
+/** Waivers that have ended, and waivers that last for years. */
+function waiverDays({ value, positionOf }: ManifestReading, file: string, { now }: ValidationOptions): Finding[] {
   return (value?.waivers ?? []).flatMap(({ policy, agent_key, expires }, index) => {
     const day = parseTimestamp(`${expires}T00:00:00Z`)
-    if (day === null || day + 86_400_000 > now) return []
+    const isPast = day !== null && day + 86_400_000 <= now
+    if (day === null || (!isPast && day <= now + farMs)) return []
     const path = ['waivers', `${index}`, 'expires']
-    const message = `\`waivers[${index}].expires\`: the waiver of ${quote(policy)} for ${quote(agent_key)} ended on ${expires}: remove it, or have it approved again`
-    return [findingAt('expired-waiver', message, { file, ...positionOf(path, false), path: path.join('.') })]
+    const waiver = `\`waivers[${index}].expires\`: the waiver of ${quote(policy)} for ${quote(agent_key)}`
+    const place = { file, ...positionOf(path, false), path: path.join('.') }
+    return isPast
+      ? [findingAt('expired-waiver', `${waiver} ended on ${expires}: remove it, or have it approved again`, place)]
+      : [findingAt('far-waiver', `${waiver} lasts until ${expires}, ${farWords}`, place)]
   })
 }
+
+const farWords = 'more than a year from now: write an earlier day, and have the waiver approved again when it ends'
 
 function withoutTests(file: string, { positionOf }: ManifestReading): Finding {
   const message = 'the manifest has no test: add `tests`, with a step that violates each policy and one that passes'
