@@ -5,6 +5,7 @@ import { afterAnswer, afterCut, type Connection, delayBefore, isCut, notConnecte
 import { fetchPolicies, type PlatformAddress } from './fetch.js'
 import { emptyMemory, type Learned, learn, type Memory } from './memory.js'
 import type { LoadedPolicies, PolicySource } from './source.js'
+import { isGoverned } from './state.js'
 
 export interface ApiSourceParts extends PlatformAddress {
   readonly cache: PolicyCache
@@ -13,13 +14,23 @@ export interface ApiSourceParts extends PlatformAddress {
   readonly clock: () => number
   /** From 0 to before 1; spreads the requests of many engines. */
   readonly random: () => number
+  /** The engine blocks while no policy is in effect. */
+  readonly fail_closed: boolean
   readonly report: (line: string) => void
 }
 
-/** Resolves after the first fetch, also when that failed. */
+/** The platform answered at the start that it has no policies for this key and agent: a variable is wrong. */
+export class PoliciesRejected extends Error {
+  readonly code = 'POLICIES_REJECTED'
+}
+
+/**
+ * Resolves after the first fetch, also when the platform cannot be reached. Rejects with PoliciesRejected when it rejects the key,
+ * the agent or the path and no earlier policies are on disk: an engine that starts all the same would allow every step.
+ */
 export async function apiSource(parts: ApiSourceParts): Promise<PolicySource> {
   const closing = new AbortController()
-  const reportChanges = reporter(parts.report)
+  const reportChanges = reporter(parts)
   let state: State = { memory: emptyMemory(parts.clock(), parts.ttl), connection: notConnected }
   /** The request that the platform may hold; a reload replaces it. */
   let held: { readonly abort: AbortController; readonly done: Promise<void> } | null = null
@@ -31,7 +42,9 @@ export async function apiSource(parts: ApiSourceParts): Promise<PolicySource> {
     if (signal.aborted) return
     const before = state.memory
     state = { memory: learned?.next ?? before, connection }
-    if (learned !== null) reportChanges(before, learned)
+    if (learned === null) return
+    assertAccepted(before, learned)
+    reportChanges(before, learned)
   }
   const schedule = () => {
     if (closing.signal.aborted) return
@@ -76,6 +89,12 @@ export async function apiSource(parts: ApiSourceParts): Promise<PolicySource> {
   }
 }
 
+/** Throws for a rejection at the start that leaves no policies in effect. */
+function assertAccepted({ started }: Memory, { next, problem, is_rejected }: Learned): void {
+  if (!started && is_rejected && !isGoverned(next.current.load_state))
+    throw new PoliciesRejected(`${problem}; the engine does not start`)
+}
+
 interface State {
   readonly memory: Memory
   readonly connection: Connection
@@ -95,7 +114,7 @@ async function request(parts: ApiSourceParts, { memory, connection }: State, wai
 }
 
 /** Reports each problem once until a fetch succeeds; `svc serve` reports the result of the start. */
-function reporter(report: (line: string) => void) {
+function reporter({ report, fail_closed }: ApiSourceParts) {
   let reported: ReadonlySet<string> = new Set()
   return (before: Memory, { next, problem }: Learned) => {
     if (problem !== null && !reported.has(problem)) report(problemLine(problem, next.current))
@@ -103,6 +122,6 @@ function reporter(report: (line: string) => void) {
     if (!before.started) return
     const recovered = recoveryLine(before.current, next.current)
     if (recovered !== null) report(recovered)
-    for (const line of changeLines(before.current, next.current)) report(line)
+    for (const line of changeLines(before.current, next.current, fail_closed)) report(line)
   }
 }

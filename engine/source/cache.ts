@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseJson } from '@svc/proof'
 import { isoTime } from '@svc/schemas'
 import { readIfThere, replaceFile } from '../files/durable-file.js'
 import { type FetchedPolicies, policiesIn } from './fetch.js'
@@ -66,7 +67,7 @@ function cachedIn(text: string, url: string, agent_key: string): FetchedPolicies
 
 function parsed(text: string): Record<string, unknown> {
   try {
-    return Object(JSON.parse(text)) as Record<string, unknown>
+    return Object(parseJson(text)) as Record<string, unknown>
   } catch {
     return {}
   }

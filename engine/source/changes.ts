@@ -6,14 +6,14 @@ import { isGoverned } from './state.js'
 
 /**
  * Lines for rejected policies, warnings and an ungoverned state that are new since `before`, or all of them when it is
- * null. Policies that were rejected for the same cause share a line.
+ * null. Policies that were rejected for the same cause share a line. `fail_closed`: the engine blocks while it is ungoverned.
  */
-export function changeLines(before: LoadedPolicies | null, after: LoadedPolicies): string[] {
+export function changeLines(before: LoadedPolicies | null, after: LoadedPolicies, fail_closed: boolean): string[] {
   const known = new Set(before === null ? [] : rejectedIn(before).map(rejectedLine))
   const rejected = rejectedIn(after).filter((row) => !known.has(rejectedLine(row)))
   const warned = new Set(before?.warnings.map(warningLine))
   const warnings = after.warnings.map(warningLine).filter((line) => !warned.has(line))
-  const entered = before?.load_state === after.load_state ? null : ungovernedLine(after)
+  const entered = before?.load_state === after.load_state ? null : ungovernedLine(after, fail_closed)
   return [...byCause(rejected).map(sharedLine), ...warnings, ...(entered === null ? [] : [entered])]
 }
 
@@ -31,6 +31,17 @@ export function problemLine(problem: string, { set, load_state, expires_at }: Lo
   const policies = set.count === 1 ? '1 policy stays' : `${set.count} policies stay`
   const is_stale = load_state === 'stale_cache' || expires_at === null
   return `${problem}; ${policies} in effect${is_stale ? ', stale' : `, fresh until ${isoTime(expires_at)}`}`
+}
+
+/** The dropped policies that could block, for the line that begins a run; empty without one. */
+export function droppedWords({ dropped }: LoadedPolicies): string {
+  const criticals = dropped.filter(({ severity }) => severity === 'critical').length
+  const unknown = dropped.filter(({ severity }) => severity === null).length
+  const parts = [
+    ...(criticals === 0 ? [] : [`${criticals} critical`]),
+    ...(unknown === 0 ? [] : [`${unknown} of unknown severity`]),
+  ]
+  return parts.length === 0 ? '' : ` (dropped: ${parts.join(', ')})`
 }
 
 interface Rejected {
@@ -84,11 +95,9 @@ function warningLine({ file, line, column, message }: Finding): string {
   return `warning (${file}:${line}:${column}): ${message}`
 }
 
-/** A source does not know whether its engine fails closed. */
-const ungoverned = 'every step is allowed (blocked with --fail-closed)'
-
 /** A line for a state in which nothing is enforced; null for the other states. */
-function ungovernedLine({ load_state, offered }: LoadedPolicies): string | null {
+function ungovernedLine({ load_state, offered }: LoadedPolicies, fail_closed: boolean): string | null {
+  const ungoverned = fail_closed ? 'every step is blocked' : 'every step is allowed (blocked with --fail-closed)'
   if (load_state === 'none_configured') return `none_configured: the source has no policies; ${ungoverned}`
   if (load_state === 'all_dropped') return `all_dropped: ${allOf(offered)} rejected; ${ungoverned}; see /health`
   if (load_state === 'unavailable')

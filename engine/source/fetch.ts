@@ -1,4 +1,5 @@
 // Fetches the policies in effect for one agent from a platform.
+import { parseJson } from '@svc/proof'
 import { documents, type EffectivePolicies } from '@svc/schemas'
 import { createChecker, problemSummary } from '../check/schema-check.js'
 import { bytesOf, reasonOf, waitOf } from './answer.js'
@@ -19,11 +20,18 @@ export interface FetchedPolicies {
 /**
  * Policies, or no change, or a problem with its remedy and the wait that the platform asks for, ms. `holds`: the platform holds
  * requests until the policies change. `is_cut`: the platform did not answer, so that the connection or a proxy may be the cause.
+ * `is_rejected`: the platform rejects the key, the agent or the path, which no later attempt changes by itself.
  */
 export type FetchResult =
   | { readonly kind: 'fetched'; readonly fetched: FetchedPolicies; readonly holds: boolean }
   | { readonly kind: 'unchanged'; readonly holds: boolean }
-  | { readonly kind: 'failed'; readonly problem: string; readonly retry_after: number | null; readonly is_cut: boolean }
+  | {
+      readonly kind: 'failed'
+      readonly problem: string
+      readonly retry_after: number | null
+      readonly is_cut: boolean
+      readonly is_rejected: boolean
+    }
 
 export interface FetchOptions {
   /** The entity tag of the policies in effect. */
@@ -39,6 +47,7 @@ export interface FetchOptions {
 const fetchTimeoutMs = 10_000
 /** Answers of proxies that gave up on a request in progress. */
 const ofProxies: ReadonlySet<number> = new Set([408, 499, 502, 504])
+const rejecting: ReadonlySet<number> = new Set([401, 403, 404])
 
 /** One request; never rejects. No message contains the key. */
 export async function fetchPolicies(
@@ -64,13 +73,15 @@ export async function fetchPolicies(
     }
     const retry_after = waitOf(response, now())
     const problem = statusProblem(response.status, await detailOf(response), origin, agent_key)
-    return { kind: 'failed', problem, retry_after, is_cut: ofProxies.has(response.status) }
+    const { status } = response
+    return { kind: 'failed', problem, retry_after, is_cut: ofProxies.has(status), is_rejected: rejecting.has(status) }
   } catch (error) {
     return {
       kind: 'failed',
       problem: `policies cannot be fetched from ${origin}: ${reasonOf(error, timeout)}`,
       retry_after: null,
       is_cut: true,
+      is_rejected: false,
     }
   }
 }
@@ -123,7 +134,7 @@ async function detailOf(response: Response): Promise<string> {
 /** Throws its own message: the parser's quotes the answer. */
 function parsed(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return parseJson(bytes.toString('utf8'))
   } catch {
     throw new Error('the answer is not JSON')
   }

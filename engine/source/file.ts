@@ -12,6 +12,8 @@ export interface FileSources {
   readonly paths: readonly string[]
   /** The agent whose waivers apply. */
   readonly agent_key: string | null
+  /** The engine blocks while no policy is in effect. */
+  readonly fail_closed: boolean
 }
 
 /** Time between two checks of the files, at least this many times the duration of the last one: a large folder is costly. */
@@ -28,7 +30,7 @@ export async function fileSource(
   clock: () => number,
   report: (line: string) => void,
 ): Promise<PolicySource> {
-  const { paths } = sources
+  const { paths, fail_closed } = sources
   let seen = await signatureOf(paths)
   let settled = settle(await readPolicyFiles(paths, rethrow), new Map())
   assertManifests(settled)
@@ -43,7 +45,7 @@ export async function fileSource(
     const before = current
     current = load(sources, settled, clock())
     report(`policies reloaded: ${current.load_state}, ${current.set.count} of ${current.offered} in effect`)
-    for (const line of changeLines(before, current)) report(line)
+    for (const line of changeLines(before, current, fail_closed)) report(line)
     return current
   }
   /** Reloads run one after the other, so that each caller gets the files as they are after its call. */

@@ -1,4 +1,5 @@
 // Load states that are not sent to the platform yet, on disk, so that they outlive this process.
+import { parseJson } from '@svc/proof'
 import { readIfThere, replaceFile } from '../files/durable-file.js'
 import type { LoadState } from './state.js'
 
@@ -47,7 +48,7 @@ export function intervalSpool(path: string, report: (line: string) => void): Int
 
 function readSpool(path: string, report: (line: string) => void): readonly Interval[] {
   try {
-    const value: unknown = JSON.parse(readIfThere(path) ?? '[]')
+    const value: unknown = parseJson(readIfThere(path) ?? '[]')
     if (Array.isArray(value)) return value.filter(isInterval)
   } catch (error) {
     report(`the states kept in \`${path}\` cannot be read: ${reasonOf(error)}`)

@@ -27,6 +27,8 @@ export interface Learned {
   readonly next: Memory
   /** A problem for the operator. */
   readonly problem: string | null
+  /** The platform rejects the key, the agent or the path. */
+  readonly is_rejected: boolean
 }
 
 export interface LearnParts {
@@ -75,7 +77,7 @@ export function learn(memory: Memory, result: FetchResult, parts: LearnParts): L
 
 function afterFailure(
   memory: Memory,
-  { problem, retry_after }: FetchResult & { kind: 'failed' },
+  { problem, retry_after, is_rejected }: FetchResult & { kind: 'failed' },
   { cache, clock, report }: LearnParts,
 ): Learned {
   const now = clock()
@@ -101,7 +103,7 @@ function afterFailure(
       last_fetch_problem: problem,
     },
   }
-  return { next, problem }
+  return { next, problem, is_rejected }
 }
 
 /** The cached policies, when this engine can enforce at least one. */
@@ -119,7 +121,7 @@ function afterConfirmation(memory: Memory, { clock }: LearnParts): Learned {
   const { current, ttl } = memory
   const load_state = isGoverned(current.load_state) ? 'enforcing' : current.load_state
   const confirmed = { ...current, ...freshAt(clock(), ttl), load_state, stale: false, ...rejectedIn(current.set) }
-  return { next: { ...memory, current: confirmed }, problem: null }
+  return { next: { ...memory, current: confirmed }, problem: null, is_rejected: false }
 }
 
 function afterAnswer(memory: Memory, fetched: FetchedPolicies, parts: LearnParts): Learned {
@@ -130,11 +132,11 @@ function afterAnswer(memory: Memory, fetched: FetchedPolicies, parts: LearnParts
   if (loaded.load_state === 'all_dropped' && isGoverned(memory.current.load_state)) {
     const problem = `${allOf(loaded.offered)} rejected, the previous policies stay in effect; see /health`
     const current = { ...memory.current, ...freshAt(now, ttl), ...rejectedBeside(memory.current.set, loaded.dropped) }
-    return { next: { ...memory, current, ttl }, problem }
+    return { next: { ...memory, current, ttl }, problem, is_rejected: false }
   }
   if (loaded.load_state === 'enforcing') parts.cache.write(fetched)
   if (loaded.load_state === 'none_configured') parts.cache.remove()
-  return { next: { ...memory, current: loaded, etag: fetched.etag, ttl }, problem: null }
+  return { next: { ...memory, current: loaded, etag: fetched.etag, ttl }, problem: null, is_rejected: false }
 }
 
 function freshAt(now: number, ttl: number) {

@@ -1,5 +1,6 @@
 // The parts of a manifest that are not in effect, by name and position.
-import type { DroppedPolicy } from '@svc/schemas'
+import { isMap } from '@svc/proof'
+import type { DroppedPolicy, JsonMap } from '@svc/schemas'
 import type { ManifestReading } from '../manifest/parse.js'
 import { readYaml } from '../manifest/read-yaml.js'
 
@@ -23,29 +24,40 @@ export function rejectedOf({ value, errors }: ManifestReading, text: string, fil
   const first = new Map<string, DroppedPolicy>()
   for (const { path, line, column, message } of errors) {
     const place = /^policies\.\d+/.exec(path)?.[0] ?? path.split('.').slice(0, 2).join('.')
-    const row = { name: place === '' ? file : place, reason: message, policy_id: null, source: file, line, column }
+    const row = {
+      name: place === '' ? file : place,
+      reason: message,
+      severity: null,
+      policy_id: null,
+      source: file,
+      line,
+      column,
+    }
     if (!first.has(place)) first.set(place, row)
   }
   const rows = [...first.entries()]
   const others = rows.filter(([place]) => !/^policies\.\d/.test(place)).map(([, row]) => row)
-  const names = errors.length === 0 ? [] : policyNames(text)
-  if (value === null && names.length === 0)
+  const named = errors.length === 0 ? [] : namedPolicies(text)
+  if (value === null && named.length === 0)
     return { policies: others.slice(0, 1), others: others.slice(1), whole: true }
   const [cause] = others
-  const policies = names.flatMap((name, index) => {
+  const policies = named.flatMap((policy, index) => {
     const own = first.get(`policies.${index}`)
-    if (own !== undefined) return [{ ...own, name }]
-    return value === null && cause !== undefined ? [{ ...cause, name }] : []
+    if (own !== undefined) return [{ ...own, ...policy }]
+    return value === null && cause !== undefined ? [{ ...cause, ...policy }] : []
   })
   return { policies, others: value === null ? [] : others, whole: false }
 }
 
-/** The names of the policies of an invalid manifest, as far as they can be read; empty beyond the maximum. */
-function policyNames(text: string): string[] {
+/** The names and severities of the policies of an invalid manifest, as far as they can be read; empty beyond the maximum. */
+function namedPolicies(text: string): Pick<DroppedPolicy, 'name' | 'severity'>[] {
   const { policies } = (readYaml(text).value ?? {}) as { policies?: unknown }
   if (!Array.isArray(policies) || policies.length > maxPolicies) return []
   return policies.map((policy: unknown, index) => {
-    const name = typeof policy === 'object' && policy !== null && 'name' in policy ? policy.name : undefined
-    return typeof name === 'string' && name !== '' ? name : `policies.${index}`
+    const { name, severity } = (isMap(policy) ? policy : {}) as JsonMap
+    return {
+      name: typeof name === 'string' && name !== '' ? name : `policies.${index}`,
+      severity: /^(low|medium|high|critical)$/.test(String(severity)) ? String(severity) : null,
+    }
   })
 }

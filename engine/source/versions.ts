@@ -53,16 +53,18 @@ export function settle(files: readonly PolicyFile[], before: Versions): Settled 
     if (known === undefined && !isManifest(file)) continue
     const found = readVersion(file)
     if (known === undefined || replaces(found, known)) {
-      versions.set(file.path, found)
+      const { version, outdated } = withEarlier(found, known)
+      versions.set(file.path, version)
+      remarks.push({ ...noRemarks, outdated })
       continue
     }
-    versions.set(file.path, known)
+    versions.set(file.path, kept(known))
     remarks.push(remarksOn(found, known))
   }
   for (const [path, known] of before) {
     const moved = files.some(({ sha }) => sha === known.file.sha)
     if (versions.has(path) || moved || !governs(known)) continue
-    versions.set(path, known)
+    versions.set(path, kept(known))
     const cause = rowWithoutLine(path, path, 'the file was removed or cannot be read')
     remarks.push({ ...noRemarks, outdated: policiesOf(known).map(({ name }) => ({ ...cause, name })) })
   }
@@ -76,6 +78,27 @@ export function settle(files: readonly PolicyFile[], before: Versions): Settled 
   }
 }
 
+/** The version while another one is what the file offers: what was rejected of it is no longer offered. */
+function kept(known: Version): Version {
+  return { ...known, rejected: { policies: [], others: [], whole: false } }
+}
+
+/** The version found; a policy that was in effect and is invalid in it stays as it was, also where the file was never valid. */
+function withEarlier(found: Version, known: Version | undefined) {
+  const { value, rejected } = found
+  if (known === undefined || value === null) return { version: found, outdated: [] }
+  const valid = new Set(value.policies.map(({ name }) => name))
+  const invalid = new Set(rejected.policies.flatMap(({ name }) => (valid.has(name) ? [] : [name])))
+  const earlier = policiesOf(known).filter(({ name }) => invalid.has(name))
+  const names = new Set(earlier.map(({ name }) => name))
+  const version = {
+    ...found,
+    value: { ...value, policies: [...value.policies, ...earlier] },
+    rejected: { ...rejected, policies: rejected.policies.filter(({ name }) => !names.has(name)) },
+  }
+  return { version, outdated: rejected.policies.filter(({ name }) => names.has(name)) }
+}
+
 /** The parts of the version found that are not in effect while the known version is. */
 function remarksOn({ file, value, rejected }: Version, known: Version): Remarks {
   const in_effect = new Map(policiesOf(known).map((policy) => [policy.name, JSON.stringify(policy)]))
@@ -87,8 +110,9 @@ function remarksOn({ file, value, rejected }: Version, known: Version): Remarks 
   const held = (value?.policies ?? [])
     .filter((policy) => in_effect.get(policy.name) !== JSON.stringify(policy))
     .map(
-      ({ name }): DroppedPolicy => ({
+      ({ name, severity }): DroppedPolicy => ({
         ...rowWithoutLine(name, file.path, reason),
+        severity,
         line: cause.line,
         column: cause.column,
       }),
@@ -109,7 +133,7 @@ function policiesOf({ value }: Version): Manifest['policies'] {
 }
 
 function rowWithoutLine(name: string, source: string, reason: string): DroppedPolicy {
-  return { name, reason, policy_id: null, source, line: null, column: null }
+  return { name, reason, severity: null, policy_id: null, source, line: null, column: null }
 }
 
 /** An invalid version replaces only another invalid one, and only when it has policies. */

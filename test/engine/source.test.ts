@@ -1,13 +1,11 @@
 // Policy sources: the table of load states, files that change, and a platform that is available or not.
 
 import { readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { EngineHealth, Evaluation } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type LoadState, nextState } from '../../engine/source/state.js'
-import { policyDefaults } from '../support/policy.js'
+import { envFor, named, policy, startEndpoint, wrong } from '../support/policy-endpoint.js'
 import { folderWith, runSvc, type Serve, startServe } from '../support/serve.js'
 import { soon } from '../support/soon.js'
 
@@ -30,79 +28,27 @@ describe('load_state', () => {
 })
 
 let serve: Serve | null = null
-let platform: Server | null = null
+let close: (() => Promise<void>) | null = null
 afterEach(async () => {
   await serve?.discard()
-  platform?.closeAllConnections()
-  await new Promise((resolve) => (platform === null ? resolve(null) : platform.close(resolve)))
+  await close?.()
   serve = null
-  platform = null
+  close = null
 })
-
-const policy = (name: string, rule_type: string, params: object) => ({
-  ...policyDefaults,
-  id: 1,
-  name,
-  rule_type,
-  params,
-  severity: 'critical',
-})
-const named = policy('steps have names', 'field_not_empty', { field: 'step_name' })
-const wrong = policy('steps have names', 'field_not_emptied', { field: 'step_name' })
-const agent = {
-  agent_id: 'ag_1',
-  agent_key: 'desk',
-  name: 'desk',
-  purpose: null,
-  owner_id: null,
-  risk_classification: 'limited',
-  effective_risk_classification: 'limited',
-  environment: 'production',
-  declared_tools: ['search', 'book'],
-  attributes: {},
-  active: true,
-  created_at: '2026-01-05T09:00:00.000Z',
-  updated_at: '2026-01-05T09:00:00.000Z',
+/** One for each test. */
+async function startPlatform() {
+  const endpoint = await startEndpoint()
+  close = endpoint.close
+  return endpoint
 }
 
-/** Behaves as the endpoint: checks the key, the agent and the entity tag. */
-async function startEndpoint(port = 0) {
-  const state = { policies: [named] as object[], status: 200, etag: '"1"', asked: 0, unchanged: 0 }
-  platform = createServer((request, response) => {
-    state.asked += 1
-    const url = new URL(request.url ?? '', 'http://x')
-    if (request.headers.authorization !== 'Bearer SvcKey-secret') return response.writeHead(401).end()
-    if (url.pathname !== '/api/v1/policies/effective') return response.writeHead(404).end('<html>')
-    if (url.searchParams.get('agent_key') !== 'desk')
-      return response
-        .writeHead(404, { 'content-type': 'application/problem+json; charset=utf-8' })
-        .end(JSON.stringify({ code: 'NOT_FOUND', detail: 'no such agent for this key: register it first' }))
-    if (state.status !== 200) return response.writeHead(state.status, { location: 'http://elsewhere.example/' }).end()
-    if (request.headers['if-none-match'] === state.etag) {
-      state.unchanged += 1
-      return response.writeHead(304).end()
-    }
-    const { policies } = state
-    const body = { agent, policies, policies_offered: policies.length, manifests: [], ttl_seconds: 300 }
-    return response.writeHead(200, { etag: state.etag }).end(JSON.stringify(body))
-  })
-  await new Promise<void>((resolve) => platform?.listen(port, '127.0.0.1', () => resolve()))
-  return { state, url: `http://127.0.0.1:${(platform.address() as AddressInfo).port}` }
-}
-const envFor = (url: string, more: object = {}) => ({
-  SVC_API_URL: url,
-  SVC_API_KEY: 'SvcKey-secret',
-  SVC_AGENT_KEY: 'desk',
-  SVC_POLICY_TTL_SECONDS: '0.2',
-  ...more,
-})
 const health = async () => (await serve?.call<EngineHealth>('GET', '/health'))?.body
 const eventually = (expected: object) => vi.waitFor(async () => expect(await health()).toMatchObject(expected), soon)
 const context = { agent_id: 'ag_1', task_id: 't', environment: 'test', risk_classification: 'minimal' as const }
 
 describe('a platform', () => {
   it('is asked again in the background, and only for changes', async () => {
-    const { state, url } = await startEndpoint()
+    const { state, url } = await startPlatform()
     serve = await startServe([], {}, envFor(url))
     expect(await health()).toMatchObject({ load_state: 'enforcing', policy_count: 1, source: 'api', stale: false })
     await vi.waitFor(() => expect(state.unchanged).toBeGreaterThan(1), soon)
@@ -121,7 +67,7 @@ describe('a platform', () => {
   })
 
   it('knows the agent: a context tightens its registration and never loosens it', async () => {
-    const { state, url } = await startEndpoint()
+    const { state, url } = await startPlatform()
     const tools = policy('tools', 'step_name_in_allowlist', {})
     const level = policy('level', 'field_in_list', { field: 'context.risk_classification', values: ['limited'] })
     state.policies = [tools, { ...level, id: 2 }]
@@ -141,23 +87,14 @@ describe('a platform', () => {
   })
 
   it.each([
-    { what: 'a wrong key', env: { SVC_API_KEY: 'SvcKey-wrong' }, status: 200, message: 'SVC_API_KEY is wrong' },
-    { what: 'a key that may not read', env: {}, status: 403, message: 'set it to a key with the scope `read`' },
-    {
-      what: 'an unknown agent',
-      env: { SVC_AGENT_KEY: 'unregistered' },
-      status: 200,
-      message: 'SVC_AGENT_KEY is wrong',
-    },
-    { what: 'a path that does not exist', env: {}, path: '/api', status: 200, message: 'SVC_API_URL is wrong' },
-    { what: 'a redirect', env: {}, status: 302, message: 'SVC_API_URL is wrong' },
-    { what: 'a failure', env: {}, status: 500, message: 'answered 500' },
+    { what: 'a redirect', status: 302, message: 'SVC_API_URL is wrong' },
+    { what: 'a failure', status: 500, message: 'answered 500' },
   ])(
     'that answers with $what leaves the engine without policies, which is reported once',
-    async ({ env, path = '', status, message }) => {
-      const { state, url } = await startEndpoint()
+    async ({ status, message }) => {
+      const { state, url } = await startPlatform()
       state.status = status
-      serve = await startServe([], {}, envFor(url + path, env))
+      serve = await startServe([], {}, envFor(url))
       expect(await health()).toMatchObject({
         load_state: 'unavailable',
         last_fetch_succeeded: false,
@@ -173,7 +110,7 @@ describe('a platform', () => {
   )
 
   it('that governs one agent: another id in a step is reported once', async () => {
-    const { url } = await startEndpoint()
+    const { url } = await startPlatform()
     serve = await startServe([], {}, envFor(url))
     const intended = { step_type: 'step.exec', step_name: 'x' }
     for (const agent_id of ['ag_1', 'desk', 'other', 'other'])
@@ -184,7 +121,7 @@ describe('a platform', () => {
   })
 
   it('that fails for a time is reported with the policies that stay in effect, and when it answers again', async () => {
-    const { state, url } = await startEndpoint()
+    const { state, url } = await startPlatform()
     serve = await startServe([], {}, envFor(url, { SVC_POLICY_TTL_SECONDS: '600' }))
     const metrics = async () => (await fetch(`${serve?.url}/metrics`)).text()
     expect(await metrics()).toMatch(/^svc_policies_fetched 1$/m)
@@ -199,8 +136,8 @@ describe('a platform', () => {
   })
 
   it('that supplies policies later is reported as enforcing, once', async () => {
-    const { state, url } = await startEndpoint()
-    state.status = 404
+    const { state, url } = await startPlatform()
+    state.status = 503
     serve = await startServe([], {}, envFor(url))
     expect(await health()).toMatchObject({ load_state: 'unavailable' })
     state.status = 200
@@ -210,7 +147,7 @@ describe('a platform', () => {
   })
 
   it('may be unavailable at the start of another process: the cache is in effect, and contains no key', async () => {
-    const { state, url } = await startEndpoint()
+    const { state, url } = await startPlatform()
     const first = await startServe([], {}, envFor(url))
     serve = first
     const folder = join(first.folder, 'data', 'cache')
@@ -240,6 +177,30 @@ describe('a platform', () => {
 })
 
 describe('files', () => {
+  it('that become worse are counted as they are now, and keep what was in effect', async () => {
+    const one = (name: string, rule_type: string) =>
+      `  - {name: ${name}, rule_type: ${rule_type}, params: {field: step_name}, severity: low, scope: step_execution}\n`
+    const text = (...rules: readonly string[]) =>
+      `name: Some\nversion: "1"\npolicies:\n${rules.map((rule, index) => one('abc'[index] ?? '', rule)).join('')}`
+    const [valid, wrong] = ['field_not_empty', 'field_not_emptied']
+    serve = await startServe(['--policy-file', 'p.yaml'], { 'p.yaml': text(valid, valid, wrong) })
+    const path = join(serve.folder, 'p.yaml')
+    const after = async (next: string) => {
+      writeFileSync(path, next)
+      const { body } = (await serve?.call<EngineHealth>('POST', '/reload')) ?? {}
+      const names = (rows: readonly { readonly name: string }[] = []) => rows.map(({ name }) => name)
+      return [body?.policy_count, body?.policies_offered, names(body?.dropped), names(body?.outdated)]
+    }
+    expect(await health()).toMatchObject({ policy_count: 2, policies_offered: 3 })
+    // The file was never valid as a whole.
+    expect(await after(text(valid, wrong, wrong))).toEqual([2, 3, ['c'], ['b']])
+    expect(await after(text(valid, wrong, wrong))).toEqual([2, 3, ['c'], ['b']])
+    expect(await after(text(wrong, wrong, wrong))).toEqual([2, 3, ['c'], ['a', 'b']])
+    expect(await after(text(valid, valid, valid))).toEqual([3, 3, [], []])
+    expect(await after(text(valid, valid, wrong))).toEqual([3, 3, [], ['c']])
+    expect(await after(text(valid, valid))).toEqual([2, 2, [], []])
+  })
+
   const manifest = (name: string, rule_type = 'field_not_empty') =>
     `name: ${name}\nversion: "1"\npolicies:\n  - {name: ${name}, rule_type: ${rule_type}, params: {field: step_name}, severity: low, scope: step_execution}\n`
 
