@@ -9,6 +9,8 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_ANCHORS: 'where checkpoints are also kept: `file:FOLDER`, `git:FOLDER` or an address',
   SVC_API_KEY: 'the API key for the platform',
   SVC_API_URL: 'the address of the platform',
+  SVC_ASK_TIMEOUT_SECONDS:
+    'seconds after which a question to a person whose step is not recorded is reported; `0` for never, default 604800',
   SVC_ARCHIVE_DIR: 'the folder for bundles of pruned entries',
   SVC_ARCHIVE_ENTRIES: 'the maximum number of entries in one archive',
   SVC_CACHE_DIR: 'the folder for the last valid policies, for an outage of the platform',

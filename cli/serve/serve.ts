@@ -16,7 +16,7 @@ Then, before each step:
     "intended": {"step_type": "step.exec"},
     "context": {"agent_id": "a", "task_id": "t", "environment": "development", "risk_classification": "limited"}}'
 
-Exit codes: 0 stopped, 1 could not start or no policy source, 2 usage`
+Exit codes: 0 stopped, 1 could not start, no policy source, or a policy was dropped with --strict, 2 usage`
 
 export function serveCommand(svc: string): Command {
   return new Command('serve')
@@ -47,6 +47,7 @@ export function serveCommand(svc: string): Command {
     .option('--incident-format <format>', 'incident or behavior (or SVC_INCIDENT_FORMAT; default: incident)')
     .option('--token <secret>', 'bearer token that callers must send; required beyond loopback (or SVC_LOCAL_TOKEN)')
     .option('--fail-closed', 'block every step while no policy is in effect (or SVC_FAIL_CLOSED=1)')
+    .option('--strict', 'end with exit code 1 when a policy of the source is dropped at the start')
     .addHelpText('after', example(svc))
     .action(async ({ policyFile = [], ...options }: CommandOptions) => {
       const { runServe } = await import('@svc/engine/serve')

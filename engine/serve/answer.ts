@@ -70,29 +70,29 @@ export function evaluationWriter(): EvaluationWriter {
 
 /** The evaluation without its policies, its manifests and its closing brace. */
 function headOf(evaluation: LocalEvaluation, violations: readonly (string | undefined)[]): string {
-  const { action, blocked, outcome, reason, violations: _, ...rest } = evaluation
+  const { action, blocked, outcome, reason, message, violations: _, ...rest } = evaluation
   const { policies: _policies, passed: _passed, manifests: _manifests, ...others } = rest
-  const verdict = JSON.stringify({ action, blocked, outcome, reason }).slice(0, -1)
+  const verdict = JSON.stringify({ action, blocked, outcome, reason, message }).slice(0, -1)
   return `${verdict},"violations":[${violations.join(',')}],${JSON.stringify(others).slice(1, -1)}`
 }
 
 /** The constant members of a violation, the larger part, are serialised once per policy; `passed` is its passed result. */
 function violationWriter() {
   const known = new WeakMap<PolicyResult, Map<boolean, readonly [head: string, tail: string]>>()
-  const partsOf = (passed: PolicyResult, { violation_details, ...result }: PolicyResult) => {
+  const partsOf = (passed: PolicyResult, { violation_details, message: _, ...result }: PolicyResult) => {
     const by_waived = known.get(passed) ?? new Map<boolean, readonly [string, string]>()
     known.set(passed, by_waived)
     const { rule_type, params } = violation_details ?? {}
     const tail = JSON.stringify({ rule_type, params }).slice(1)
-    const made = [`${JSON.stringify(result).slice(0, -1)},"violation_details":`, `,${tail}}`] as const
+    const made = [`${JSON.stringify(result).slice(0, -1)},"violation_details":`, `,${tail}`] as const
     by_waived.set(result.waived, made)
     return made
   }
   return (result: PolicyResult, passed: PolicyResult | undefined) => {
-    const { violation_details, waived } = result
+    const { violation_details, waived, message } = result
     if (passed === undefined || violation_details === null) return JSON.stringify(result)
     const [head, tail] = known.get(passed)?.get(waived) ?? partsOf(passed, result)
     const { code, reason, evidence, remedy, remedy_steps } = violation_details
-    return `${head}${JSON.stringify({ code, reason, evidence, remedy, remedy_steps }).slice(0, -1)}${tail}`
+    return `${head}${JSON.stringify({ code, reason, evidence, remedy, remedy_steps }).slice(0, -1)}${tail},"message":${JSON.stringify(message)}}`
   }
 }

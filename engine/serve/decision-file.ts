@@ -2,6 +2,7 @@
 // evaluation; recording a step that has waited for long writes one short line.
 import { closeSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseJson } from '@svc/proof'
 import { openingOwn, readIfThere, replaceFile, replaceUnflushed } from '../files/durable-file.js'
 import { type HeldFolder, holdFolder, leftFolders } from '../trace/journal-folders.js'
 import { keyOf, type OpenDecision, type WaitingDecision } from './open-decision.js'
@@ -172,10 +173,12 @@ function decisionsIn(folder: string, report: (line: string) => void): readonly O
 
 function decisionIn(text: string): OpenDecision | null {
   try {
-    const decision = JSON.parse(text) as OpenDecision
+    const decision = parseJson(text) as OpenDecision
     const { task_id, action_digest, evaluation_id, at } = decision
     const isWhole = [task_id, action_digest, evaluation_id].every((member) => typeof member === 'string')
-    return isWhole && Number.isFinite(at) ? decision : null
+    return isWhole && Number.isFinite(at)
+      ? { ...decision, found: decision.found ?? [], gates: decision.gates ?? [] }
+      : null
   } catch {
     return null
   }

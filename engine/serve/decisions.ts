@@ -4,7 +4,7 @@ import { isoTime, type Step } from '@svc/schemas'
 import type { UnrecordedLine } from '../trace/sink.js'
 import type { DecisionFile } from './decision-file.js'
 import type { LocalEvaluation } from './local-evaluation.js'
-import { decisionOn, keyOf, type WaitingDecision } from './open-decision.js'
+import { answered, decisionOn, keyOf, type OpenDecision, type WaitingDecision } from './open-decision.js'
 import { othersText, unrecordedText } from './unrecorded-text.js'
 
 export interface Decisions {
@@ -12,8 +12,12 @@ export interface Decisions {
   readonly add: (step: Step, evaluation: LocalEvaluation) => void
   /** The step was recorded: settles the decision that it names, and the one on its action. */
   readonly settle: (task_id: string, evaluation_id: unknown, action_digest: string) => void
-  /** The caller gave the step up; false for a decision that does not wait. */
-  readonly release: (evaluation_id: string) => boolean
+  /** The caller gave the step up; null for a decision that does not wait. */
+  readonly release: (evaluation_id: string) => OpenDecision | null
+  /** A gate may answer a question: from then on its step is awaited as others are. */
+  readonly answer: (task_id: string, gate: Step) => void
+  /** Questions of the task are not awaited any more. */
+  readonly endTask: (task_id: string) => void
   /** Writes the decisions whose time is over. */
   readonly check: () => void
   /** Keeps decisions that have waited for a while on disk; true when there are more of them. */
@@ -23,8 +27,10 @@ export interface Decisions {
 }
 
 export interface DecisionsParts {
-  /** How long a step may take, ms; null watches nothing. */
-  readonly timeout: number | null
+  /** How long a step may take, ms; Infinity reports none. */
+  readonly timeout: number
+  /** The same for the answer to a question. */
+  readonly ask_timeout: number
   /** ms since 1970, for what is written. */
   readonly clock: () => number
   /** ms on a clock that never jumps, for how long a decision has waited. */
@@ -48,27 +54,14 @@ const maxSaved = 250
 /** Most steps are recorded before this, and never reach the disk. ms */
 const youngMs = 500
 
-export function createDecisions(parts: DecisionsParts): Decisions {
-  return parts.timeout === null ? watchingNothing : watching({ ...parts, timeout: parts.timeout })
-}
-
-const watchingNothing: Decisions = {
-  add: () => undefined,
-  settle: () => undefined,
-  release: () => false,
-  check: () => undefined,
-  save: () => false,
-  counts: () => ({ open: 0, unrecorded: 0 }),
-  close: () => undefined,
-}
-
-function watching({ timeout, file, ...parts }: DecisionsParts & { readonly timeout: number }): Decisions {
+export function createDecisions({ timeout, ask_timeout, file, ...parts }: DecisionsParts): Decisions {
   const { clock, elapsed } = parts
   const table = openTable(file, parts)
   const crowd = createCrowd()
   const { writeLine, noteOthers } = createWriter(parts)
   let unrecorded = 0
 
+  const timeoutOf = ({ outcome }: WaitingDecision) => (outcome === 'ask' ? ask_timeout : timeout)
   const expire = (key: string, decision: WaitingDecision, has_line: boolean) => {
     if (has_line) writeLine(decision, 0)
     unrecorded += 1
@@ -84,8 +77,10 @@ function watching({ timeout, file, ...parts }: DecisionsParts & { readonly timeo
       const decision = decisionOn(step, evaluation, clock())
       if (decision === null) return
       table.keep({ ...decision, since: elapsed() })
-      const [oldest] = table.open
-      if (table.open.size > maxOpen && oldest !== undefined) expire(...oldest, crowd.hasLine(oldest[1]))
+      if (table.open.size <= maxOpen) return
+      const [key, oldest] = oldestIn(table.open)
+      if (timeoutOf(oldest) === Number.POSITIVE_INFINITY) table.end(key, false)
+      else expire(key, oldest, crowd.hasLine(oldest))
     },
     settle: (task_id, evaluation_id, action_digest) => {
       const named = typeof evaluation_id === 'string' ? table.keys.get(evaluation_id) : undefined
@@ -94,14 +89,16 @@ function watching({ timeout, file, ...parts }: DecisionsParts & { readonly timeo
     },
     release: (evaluation_id) => {
       const key = table.keys.get(evaluation_id)
+      const decision = key === undefined ? undefined : table.open.get(key)
       if (key !== undefined) table.end(key)
-      return key !== undefined
+      return decision ?? null
     },
+    ...questionsIn(table, elapsed),
     check: () => {
-      const last = elapsed() - timeout
+      const now = elapsed()
       for (const [key, decision] of table.open) {
-        if (decision.since > last) break
-        expire(key, decision, true)
+        if (decision.since > now - Math.min(timeout, ask_timeout)) break
+        if (decision.since <= now - timeoutOf(decision)) expire(key, decision, true)
       }
       endCrowd()
     },
@@ -114,13 +111,40 @@ function watching({ timeout, file, ...parts }: DecisionsParts & { readonly timeo
   }
 }
 
+function questionsIn(table: DecisionTable, elapsed: () => number): Pick<Decisions, 'answer' | 'endTask'> {
+  const of = (task_id: string) =>
+    [...table.open.values()].filter((decision) => decision.outcome === 'ask' && decision.task_id === task_id)
+  return {
+    answer: (task_id, gate) => {
+      for (const question of of(task_id)) {
+        const after = answered(question, gate)
+        if (after !== null) table.keep({ ...after, since: elapsed() })
+      }
+    },
+    endTask: (task_id) => {
+      for (const question of of(task_id)) table.end(keyOf(question))
+    },
+  }
+}
+
+/** The decision that has waited longest. A question may wait for days, and gives way last. */
+function oldestIn(open: ReadonlyMap<string, WaitingDecision>): readonly [string, WaitingDecision] {
+  let first: readonly [string, WaitingDecision] | undefined
+  for (const entry of open) {
+    if (entry[1].outcome !== 'ask') return entry
+    first ??= entry
+  }
+  if (first === undefined) throw new Error('no decision waits')
+  return first
+}
+
 /** Writes lines to the trace, and up to `maxNotes` of them for the operator until the others are noted. */
-function createWriter({ clock, elapsed, write, notify }: Omit<DecisionsParts, 'timeout' | 'file'>) {
+function createWriter({ clock, elapsed, write, notify }: Omit<DecisionsParts, 'timeout' | 'ask_timeout' | 'file'>) {
   let notes = 0
   return {
     writeLine: (decision: WaitingDecision, others: number) => {
       const now = clock()
-      const { at, since, ...members } = decision
+      const { at, since, found: _found, gates: _gates, ...members } = decision
       const decided_at = isoTime(at)
       write({ kind: 'unrecorded', recorded_at: isoTime(now), ...members, decided_at, ...(others > 0 && { others }) })
       if (notes < maxNotes) notify(unrecordedText(decision, elapsed() - since))
@@ -158,6 +182,8 @@ function createCrowd() {
     },
   }
 }
+
+type DecisionTable = ReturnType<typeof openTable>
 
 function openTable(file: DecisionFile | null, { clock, elapsed }: Pick<DecisionsParts, 'clock' | 'elapsed'>) {
   /** By task and action; the one that has waited longest is first. */

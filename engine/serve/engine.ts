@@ -4,6 +4,7 @@ import { actionDigest } from '@svc/proof'
 import {
   type AgentRegistration,
   type Behavior,
+  canonicalType,
   type EndedTask,
   type EndTaskRequest,
   type EvaluateRequest,
@@ -16,21 +17,22 @@ import {
   type ReleaseRequest,
 } from '@svc/schemas'
 import { registrationFacts } from '../agent/registration.js'
-import { record } from '../policy/history.js'
-import { occasionOf } from '../policy/plan.js'
-import { narrowTools } from '../rules/task-tools.js'
+import { occasionIn, record } from '../policy/history.js'
+import { isEnd } from '../policy/plan.js'
+import { narrowTools, registeredMember } from '../rules/task-tools.js'
 import type { PolicySource } from '../source/source.js'
 import type { Sink } from '../trace/sink.js'
 import { blockedLine } from './blocked-line.js'
 import type { Decisions } from './decisions.js'
 import { ServeError } from './errors.js'
 import { createEvaluator, type Evaluator } from './evaluator.js'
-import { evaluationLine, incidentLines, stepLine, withoutOwnMembers } from './lines.js'
+import { evaluationLine, incidentLines, releasedLines, stepLine, withoutOwnMembers } from './lines.js'
 import type { LocalEvaluation } from './local-evaluation.js'
 import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
 import { otherAgents } from './other-agents.js'
-import { awaitRecord, endOf, type Reservation, reservationMs, type Task, takeDecision } from './task.js'
+import { type Reservations, releaseReservation, reserveStep } from './reservations.js'
+import { awaitRecord, endOf, type Task, takeDecision, voidDecisions } from './task.js'
 import { createTaskPolicies, manifestsOfTask } from './task-policies.js'
 import { createTasks, type Tasks } from './tasks.js'
 
@@ -71,8 +73,7 @@ interface EngineState extends EngineParts {
   readonly agents: Map<string, JsonMap>
   /** Takes the agent that a step names. */
   readonly noteAgent: (agent_id: string) => void
-  /** The task of each reservation. */
-  readonly reservations: Map<string, Task>
+  readonly reservations: Reservations
 }
 
 export function createEngine(parts: EngineParts): LocalEngine {
@@ -88,18 +89,13 @@ export function createEngine(parts: EngineParts): LocalEngine {
   }
   return {
     evaluate: (request) => evaluateIntended(state, request),
-    record: ({ step }) => recordStep(state, step),
-    release: ({ evaluation_id }) => ({
-      status: 'ok',
-      released: release(state, evaluation_id),
-      settled: parts.decisions.release(evaluation_id),
-    }),
+    record: ({ step, end = true }) => recordStep(state, step, end),
+    release: ({ evaluation_id }) => release(state, evaluation_id),
     endTask: async ({ task_id }) => {
-      await state.tasks.load(task_id, state.elapsed())
-      const known = await onDisk(async () => {
-        const was_running = endTask(state, task_id)
+      const { task, is_open: known } = await state.tasks.load(task_id, state.elapsed())
+      await onDisk(async () => {
+        endTask(state, task_id, task)
         await state.sink.flush()
-        return was_running
       })
       return { status: 'ok', task_id, known }
     },
@@ -117,13 +113,14 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
     throw invalid('context.task_id', 'is missing, and so is `intended.task_id`: send one of them')
   const now = state.clock()
   state.noteAgent(agent_id)
-  const task = await state.tasks.open(task_id, intended.step_type, state.elapsed())
+  const task = await state.tasks.open(task_id, state.elapsed())
   setFacts(task, state.evaluator.facts(state.agents.get(agent_id), { ...context, task_id }))
   const step = state.memory.labelled({ timestamp: isoTime(now), ...intended, agent_id, task_id }, false)
-  const evaluation = state.evaluator.step(task, step, occasionIn(task, step), false)
+  const evaluation = state.evaluator.step(task, step, occasionIn(task.history, step), false)
   awaitRecord(task, evaluation)
   state.decisions.add(step, evaluation)
-  if (reserve === true && !evaluation.blocked) reserveStep(state, task, evaluation.evaluation_id, { step, at: now })
+  if (reserve === true && !evaluation.blocked)
+    reserveStep(state.reservations, task, evaluation.evaluation_id, { step, at: now })
   state.meter.evaluated(evaluation.outcome)
   if (evaluation.blocked) {
     state.notify(blockedLine(step, evaluation))
@@ -135,6 +132,8 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
 /** The tools that the agent declares now can only limit those that the task began with. */
 function setFacts(task: Task, facts: JsonMap): void {
   task.facts = facts
+  // Content of others must not widen a list that is declared after it.
+  if (task.history.others !== null) narrowTools(task.history, facts[registeredMember])
   narrowTools(task.history, facts.declared_tools)
 }
 
@@ -149,19 +148,24 @@ function assertContext(intended: Behavior, context: EvaluateRequest['context']):
     throw invalid('context.agent_allowed_tools', 'is another name of `declared_tools`: send one of them')
 }
 
-/** Task rules are evaluated once, at the first task.end. */
-function occasionIn(task: Task, step: Behavior) {
-  return task.ended ? 'step' : occasionOf(step)
+/** The step will not happen. One that was blocked or asked about is an occurrence of what it would have violated. */
+function release({ decisions, reservations, sink, meter, clock }: EngineState, evaluation_id: string) {
+  const given_up = decisions.release(evaluation_id)
+  const incidents = given_up === null ? [] : releasedLines(given_up, clock())
+  for (const line of incidents) sink.write(line)
+  meter.recorded(incidents.length, 0)
+  const released = releaseReservation(reservations, evaluation_id)
+  return { status: 'ok' as const, released, settled: given_up !== null }
 }
 
-/** Adds a step that happened to its task and writes it with its decision to the trace. */
-async function recordStep(state: EngineState, body: Behavior): Promise<RecordedStep> {
+/** Adds a step that happened to its task and writes it with its decision to the trace. `end`: a blocked step ends the task. */
+async function recordStep(state: EngineState, body: Behavior, end: boolean): Promise<RecordedStep> {
   const sent = withoutOwnMembers(body)
   const { task_id } = sent
   if (task_id === undefined) throw invalid('step.task_id', 'is missing')
   const now = state.clock()
   if (sent.agent_id !== undefined) state.noteAgent(sent.agent_id)
-  const task = await state.tasks.open(task_id, sent.step_type, state.elapsed())
+  const task = await state.tasks.open(task_id, state.elapsed())
   const known = sent.agent_id === undefined ? undefined : state.agents.get(sent.agent_id)
   if (Object.keys(task.facts).length === 0 && known !== undefined) setFacts(task, state.evaluator.facts(known, {}))
   const numbered = { step: sent.step ?? task.last_step + 1, timestamp: sent.timestamp ?? isoTime(now) }
@@ -169,7 +173,8 @@ async function recordStep(state: EngineState, body: Behavior): Promise<RecordedS
   const action_digest = actionDigest(step)
   keep(state, task, step, decisionOn(state, task, step, action_digest))
   state.decisions.settle(task_id, step.meta?.evaluation_id, action_digest)
-  if (isBlocked(step)) stopTask(state, task, step)
+  if (canonicalType(step.step_type) === 'step.gate') state.decisions.answer(task_id, step)
+  if (end && isBlocked(step)) stopTask(state, task, step)
   await state.sink.settled()
   return { step: step.step, task_id }
 }
@@ -180,7 +185,7 @@ async function recordStep(state: EngineState, body: Behavior): Promise<RecordedS
  */
 function decisionOn(state: EngineState, task: Task, step: Behavior, action_digest: string): LocalEvaluation {
   const decision = takeDecision(task, step.meta?.evaluation_id, action_digest)
-  const evaluateNow = () => state.evaluator.step(task, step, occasionIn(task, step), true, action_digest)
+  const evaluateNow = () => state.evaluator.step(task, step, occasionIn(task.history, step), true, action_digest)
   if (decision === null) return evaluateNow()
   state.reservations.delete(decision.evaluation_id)
   // A gate may have approved the step since.
@@ -199,7 +204,10 @@ function keep(state: EngineState, task: Task, step: Behavior & { step: number },
   task.written_tools = task.history.tools
   task.last_step = Math.max(task.last_step, step.step)
   task.agent_id = step.agent_id ?? task.agent_id
-  task.ended ||= occasionOf(step) === 'last_step'
+  if (isEnd(step)) {
+    voidDecisions(task)
+    state.decisions.endTask(task.task_id)
+  }
   state.sink.write(stepLine(step, evaluation, { ...manifestFacts(state, task, evaluation), tools, now }))
   const incidents = incidentLines(step, evaluation, now, evaluation.blocked)
   for (const line of incidents) state.sink.write(line)
@@ -218,38 +226,27 @@ function stopTask(state: EngineState, task: Task, { agent_id, task_id }: Behavio
   const ids = { ...(agent_id !== undefined && { agent_id }), ...(task_id !== undefined && { task_id }) }
   for (const step_type of ['task.error', 'task.end'] as const) {
     const step = { ...ids, step_type, step: task.last_step + 1, timestamp: isoTime(state.clock()) }
-    keep(state, task, step, state.evaluator.step(task, step, occasionIn(task, step), true))
+    keep(state, task, step, state.evaluator.step(task, step, occasionIn(task.history, step), true))
   }
-}
-
-/** Counts an allowed step until it is recorded, and drops expired reservations. */
-function reserveStep({ reservations }: EngineState, task: Task, evaluation_id: string, reservation: Reservation): void {
-  for (const [id, holder] of reservations) {
-    const held = holder.reserved.get(id)
-    if (held !== undefined && reservation.at - held.at < reservationMs) break
-    holder.reserved.delete(id)
-    reservations.delete(id)
-  }
-  task.reserved.set(evaluation_id, reservation)
-  reservations.set(evaluation_id, task)
-}
-
-/** Releases the reservation of an allowed step; false for an unknown or expired one. */
-function release({ reservations }: EngineState, evaluation_id: string): boolean {
-  const task = reservations.get(evaluation_id)
-  reservations.delete(evaluation_id)
-  return task?.reserved.delete(evaluation_id) ?? false
 }
 
 /**
- * Forgets the task. INVARIANT (an end is final): its line follows the last line of the task, also for a task that is not
- * in memory, and is on disk before the answer. Returns whether a task of that id was running.
+ * Ends the task, which keeps its history. INVARIANT (an end is final): its line follows the last line of the task, also for
+ * a task that is not in memory, and is on disk before the answer.
  */
-function endTask(state: EngineState, task_id: string): boolean {
-  const { task, known } = state.tasks.close(task_id)
+function endTask(state: EngineState, task_id: string, task: Task | null): void {
   if (task !== null) concludeTask(state, task)
-  state.sink.write({ kind: 'end', recorded_at: isoTime(state.clock()), task_id, ...endOf(task) })
-  return known
+  const now = state.clock()
+  const end = endOf(task)
+  state.sink.write({ kind: 'end', recorded_at: isoTime(now), task_id, ...end })
+  state.decisions.endTask(task_id)
+  if (task === null) return
+  if (end.step !== undefined) {
+    record(task.policies.set, task.history, { ...end, task_id, step_type: 'task.end' }, now)
+    task.last_step = end.step
+  }
+  voidDecisions(task)
+  state.tasks.close(task)
 }
 
 /** The trace reports why the disk takes nothing, once; the caller repeats the request. */
@@ -266,7 +263,7 @@ async function onDisk<T>(act: () => Promise<T>): Promise<T> {
 function concludeTask(state: EngineState, task: Task): void {
   for (const evaluation_id of task.reserved.keys()) state.reservations.delete(evaluation_id)
   task.reserved.clear()
-  if (task.ended) return
+  if (task.history.finished) return
   const { task_id } = task
   const step: Behavior = { ...agentOf(task), step_type: 'task.end', task_id }
   const incidents = incidentLines(step, state.evaluator.step(task, step, 'end', true), state.clock())

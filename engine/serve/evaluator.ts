@@ -8,6 +8,7 @@ import { approvalsRequired } from '../policy/approval.js'
 import { atLevel, type PolicySet } from '../policy/compile.js'
 import { type Decision, evaluate } from '../policy/evaluate.js'
 import { newHistory } from '../policy/history.js'
+import { messageOf } from '../policy/messages.js'
 import type { Occasion } from '../policy/plan.js'
 import type { LoadedPolicies, PolicySource } from '../source/source.js'
 import { isGoverned } from '../source/state.js'
@@ -112,6 +113,7 @@ function ungoverned({ load_state }: LoadedPolicies): Decision {
     mode: 'enforce',
     manifest_id: null,
     waived: false,
+    message: messageOf(violation_details.code),
   }
   const reason = `\`ungoverned\` blocks: ${violation_details.reason}`
   const policies = [policy]
@@ -120,6 +122,7 @@ function ungoverned({ load_state }: LoadedPolicies): Decision {
     blocked: true,
     outcome: 'block',
     reason,
+    message: messageOf(violation_details.code),
     violations: policies,
     approvals: [],
     risk_score: 1,

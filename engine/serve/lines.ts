@@ -5,6 +5,7 @@ import type { ManifestInEffect } from '../source/source.js'
 import { payloadsMember } from '../trace/metadata.js'
 import type { TraceLine } from '../trace/sink.js'
 import type { LocalEvaluation } from './local-evaluation.js'
+import { type OpenDecision, violationsOf } from './open-decision.js'
 
 /** What the engine adds to the line of a step. */
 export interface StepFacts {
@@ -95,30 +96,32 @@ export function incidentLines(
 ): TraceLine[] {
   const obeyed = step.output?.status === 'blocked'
   const defied = blocked && !obeyed
-  return (
-    policies
-      .filter(({ violated, waived }) => violated && !waived)
-      // A stop is a decision of people: only a step that ran all the same is worth an incident.
-      .filter(({ rule_type }) => !(obeyed && rule_type === 'stopped'))
-      .map(({ violated: _violated, rule_type: _rule, ...violation }) => ({ ...violation, ...withoutSteps(violation) }))
-      .map((violation) => ({
-        kind: 'incident' as const,
-        recorded_at: isoTime(now),
-        agent_id: step.agent_id ?? null,
-        task_id: step.task_id ?? null,
-        step: step.step ?? null,
-        evaluation_id,
-        violation,
-        ...(step.step !== undefined && { effect: obeyed ? ('blocked' as const) : ('executed' as const) }),
-        reason: defied && blocks(violation) ? ('executed_although_blocked' as const) : ('violated' as const),
-      }))
-  )
+  return violationsOf(policies, obeyed).map((violation) => ({
+    kind: 'incident' as const,
+    recorded_at: isoTime(now),
+    agent_id: step.agent_id ?? null,
+    task_id: step.task_id ?? null,
+    step: step.step ?? null,
+    evaluation_id,
+    violation,
+    ...(step.step !== undefined && { effect: obeyed ? ('blocked' as const) : ('executed' as const) }),
+    reason: defied && blocks(violation) ? ('executed_although_blocked' as const) : ('violated' as const),
+  }))
 }
 
-/** An incident leaves out `remedy_steps`, which may repeat payloads of the step. */
-function withoutSteps({ violation_details }: Pick<PolicyResult, 'violation_details'>) {
-  const { remedy_steps: _, ...details } = violation_details ?? {}
-  return { violation_details: details }
+/** The same for a step that was blocked or asked about, and that its agent has given up. */
+export function releasedLines({ agent_id, task_id, evaluation_id, found }: OpenDecision, now: number): TraceLine[] {
+  return found.map((violation) => ({
+    kind: 'incident',
+    recorded_at: isoTime(now),
+    agent_id,
+    task_id,
+    step: null,
+    evaluation_id,
+    violation,
+    effect: 'blocked',
+    reason: 'violated',
+  }))
 }
 
 function blocks({ mode, severity }: Pick<PolicyResult, 'mode' | 'severity'>): boolean {

@@ -7,6 +7,7 @@ export interface ServeOptions {
   readonly agentKey?: string
   readonly token?: string
   readonly failClosed?: true
+  readonly strict?: true
   readonly logLocation?: string
   readonly logFormat?: string
   readonly incidentLocation?: string

@@ -1,6 +1,7 @@
 // The policy source of `svc serve`: the baseline, files, or a platform.
 import { join } from 'node:path'
 import { versionOf } from '@svc/schemas'
+import type { FileSources } from '../source/file.js'
 import type { PolicySource } from '../source/source.js'
 import type { ServeOptions } from './options.js'
 
@@ -12,36 +13,35 @@ export interface Policies {
   readonly close: () => Promise<void>
 }
 
+/** The engine that the policies are for. */
+export interface EngineOfPolicies {
+  readonly instance_id: string
+  readonly fail_closed: boolean
+  readonly report: (line: string) => void
+}
+
 /** Command-line options take precedence over the platform that the environment names. */
-export async function policiesOf(
-  options: ServeOptions,
-  env: Environment,
-  instance_id: string,
-  report: (line: string) => void,
-) {
+export async function policiesOf(options: ServeOptions, env: Environment, engine: EngineOfPolicies) {
   const { baseline, policyFile: paths, agentKey } = options
-  if (baseline !== true && paths.length === 0) return policiesOfPlatform(agentKey, env, instance_id, report)
+  const { report, fail_closed } = engine
+  if (baseline !== true && paths.length === 0) return policiesOfPlatform(agentKey, env, engine)
   if (platformIn(env, agentKey).named) report('SVC_API_URL is set, but the policies named on the command line are used')
-  const source = await sourceOfFiles(baseline === true, paths, agentKey ?? null, report)
+  const sources = { baseline: baseline === true, paths, agent_key: agentKey ?? null, fail_closed }
+  const source = await sourceOfFiles(sources, report)
   return { source, close: source.close }
 }
 
-async function sourceOfFiles(
-  baseline: boolean,
-  paths: readonly string[],
-  agent_key: string | null,
-  report: (line: string) => void,
-): Promise<PolicySource> {
+async function sourceOfFiles(sources: FileSources, report: (line: string) => void): Promise<PolicySource> {
+  const { paths, agent_key } = sources
   if (paths.length === 0) return (await import('../source/baseline.js')).baselineSource(agent_key, Date.now)
   const { fileSource } = await import('../source/file.js')
-  return fileSource({ baseline, paths, agent_key }, Date.now, report)
+  return fileSource(sources, Date.now, report)
 }
 
 async function policiesOfPlatform(
   agentKey: string | undefined,
   env: Environment,
-  instance_id: string,
-  report: (line: string) => void,
+  { instance_id, fail_closed, report }: EngineOfPolicies,
 ): Promise<Policies> {
   const { apiSource } = await import('../source/api.js')
   const { cachePath, policyCache } = await import('../source/cache.js')
@@ -54,7 +54,7 @@ async function policiesOfPlatform(
   const seconds = Number(env.SVC_POLICY_TTL_SECONDS)
   const ttl = seconds > 0 ? seconds * 1000 : null
   const clock = Date.now
-  const source = await apiSource({ ...address, cache, ttl, clock, random: Math.random, report })
+  const source = await apiSource({ ...address, cache, ttl, clock, random: Math.random, fail_closed, report })
   const spool = intervalSpool(cachePath(folder, 'states', url, address.agent_key), report)
   const heartbeats = startHeartbeats({
     ...address,

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { lineAndColumn, parseStrictJson } from '@svc/proof'
 import { documents, type SchemaName } from '@svc/schemas'
 import { createNullRemoval, type NullRemoval } from '../check/null-members.js'
-import { createChecker, problemSummary, type SchemaCheck } from '../check/schema-check.js'
+import { createChecker, fieldProblem, problemSummary, type SchemaCheck } from '../check/schema-check.js'
 import { ServeError } from './errors.js'
 
 /** docs/design/engine.md §7. */
@@ -13,8 +13,8 @@ const maxDiscardedBytes = 16 * maxBodyBytes
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export interface BodyReader {
-  /** The body as its schema's type. Throws MALFORMED, INVALID, TOO_LARGE or UNSUPPORTED_MEDIA_TYPE. */
-  readonly read: <T>(request: IncomingMessage, schema: SchemaName) => Promise<T>
+  /** The body as its schema's type; `prepare` changes it before it is checked. Throws MALFORMED, INVALID, TOO_LARGE or UNSUPPORTED_MEDIA_TYPE. */
+  readonly read: <T>(request: IncomingMessage, schema: SchemaName, prepare?: (body: unknown) => unknown) => Promise<T>
   /** Compiles the schema before its first body. */
   readonly prepare: (schema: SchemaName) => void
 }
@@ -32,9 +32,9 @@ export function createBodyReader(): BodyReader {
     return nulls(`${schema}.json`)
   }
   return {
-    read: async <T>(request: IncomingMessage, schema: SchemaName) => {
+    read: async <T>(request: IncomingMessage, schema: SchemaName, prepare = (body: unknown) => body) => {
       assertJson(request)
-      const value = parse(await readBytes(request))
+      const value = prepare(parse(await readBytes(request)))
       nullsOf(schema)(value)
       assertValid(checkOf(schema), value)
       return value as T
@@ -97,6 +97,6 @@ function parse(bytes: Buffer): unknown {
 }
 
 function assertValid(check: SchemaCheck, value: unknown): void {
-  const errors = check(value).map(({ path, message }) => ({ path: path.join('.'), message }))
+  const errors = check(value).map(fieldProblem)
   if (errors.length > 0) throw new ServeError('INVALID', problemSummary(errors), errors)
 }

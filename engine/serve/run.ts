@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
 import { printable } from '@svc/proof'
 import { unknownVariables } from '../environment.js'
-import { changeLines } from '../source/changes.js'
+import { changeLines, droppedWords } from '../source/changes.js'
 import type { LoadedPolicies } from '../source/source.js'
+import { untilStopped } from '../stop-signal.js'
 import { logProblem, openMemoryStore, openSink, reportOtherSpools } from '../trace/choose.js'
 import { incidentProblem, withIncidents } from '../trace/incidents.js'
 import {
@@ -44,21 +45,27 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
   try {
     const report = (line: string) => err.write(`svc serve: ${printable(line)}\n`)
     const instance_id = randomUUID()
-    const { source, close } = await policiesOf(options, env, instance_id, report)
+    const { source, close } = await policiesOf(options, env, { instance_id, fail_closed: settings.fail_closed, report })
+    if (options.strict === true && source.current().dropped.length > 0) {
+      for (const line of changeLines(null, source.current(), settings.fail_closed)) report(line)
+      await close()
+      report('a policy was dropped, so the engine does not start with --strict')
+      return 1
+    }
     const sink = withIncidents(openSink(log, out, report), options, env, out, report)
     const memory = createMemory(openMemoryStore(log, report), report)
     const trace = () => traceHealth(shownLocation(logLocation(log)), sink)
     const decisions = watchDecisions(log, settings, sink, err)
     const { server, warmUp } = assemble({ source, sink, memory, trace, decisions }, settings, instance_id, err)
     await listen(server, options.port, options.host)
-    announce(server, source.current(), sink.on_stdout ? err : out, err)
+    announce(server, source.current(), settings, sink.on_stdout ? err : out, err)
     setImmediate(warmUp)
     void reportOtherSpools(log, report)
     const watch = setInterval(() => {
       decisions.check()
       saveAll(decisions)
     }, watchMs)
-    await untilSignal()
+    await untilStopped(env)
     clearInterval(watch)
     await stop(server, sink, decisions)
     await close()
@@ -81,28 +88,46 @@ interface Settings {
   readonly fail_closed: boolean
   /** How long the step of a decision may take, in seconds; 0 for any time, NaN for an invalid value. */
   readonly record_seconds: number
+  /** The same for the answer to a question. */
+  readonly ask_seconds: number
 }
 
 function settingsOf({ host, token, failClosed }: ServeOptions, env: Environment): Settings {
   const given = token ?? env.SVC_LOCAL_TOKEN
-  const { SVC_RECORD_TIMEOUT_SECONDS: seconds = '' } = env
   return {
     host,
     token: given ? given : null,
     fail_closed: failClosed === true || isYes(env.SVC_FAIL_CLOSED),
-    record_seconds:
-      seconds.trim() === '' ? 600 : /^\d{1,8}(\.\d+)?$/.test(seconds.trim()) ? Number(seconds) : Number.NaN,
+    record_seconds: secondsIn(env.SVC_RECORD_TIMEOUT_SECONDS, 600),
+    ask_seconds: secondsIn(env.SVC_ASK_TIMEOUT_SECONDS, 7 * 24 * 3600),
   }
+}
+
+function secondsIn(text = '', unset: number): number {
+  const seconds = text.trim()
+  if (seconds === '') return unset
+  return /^\d{1,8}(\.\d+)?$/.test(seconds) ? Number(seconds) : Number.NaN
+}
+
+/** In ms; no limit for 0. */
+function timeoutOf(seconds: number): number {
+  return seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1000
 }
 
 /** How often decisions are looked at, ms: a crash forgets at most what the last second decided. */
 const watchMs = 500
 
-function watchDecisions(log: LogSettings, { record_seconds }: Settings, sink: Sink, err: Writable): Decisions {
+function watchDecisions(
+  log: LogSettings,
+  { record_seconds, ask_seconds }: Settings,
+  sink: Sink,
+  err: Writable,
+): Decisions {
   const folder = lastingFolder(log)
   const report = (line: string) => void err.write(`svc serve: ${printable(line)}\n`)
   return createDecisions({
-    timeout: record_seconds === 0 ? null : record_seconds * 1000,
+    timeout: timeoutOf(record_seconds),
+    ask_timeout: timeoutOf(ask_seconds),
     clock: Date.now,
     elapsed,
     write: sink.write,
@@ -128,13 +153,17 @@ function isYes(text = ''): boolean {
   return yes.includes(text.toLowerCase())
 }
 
+function secondsProblem(name: 'SVC_RECORD_TIMEOUT_SECONDS' | 'SVC_ASK_TIMEOUT_SECONDS', env: Environment): string {
+  return `${name} must be a number of seconds, or 0 for no limit, found \`${env[name]}\``
+}
+
 /** A shorter token can be guessed. */
 const minTokenLength = 16
 
 /** The problem with the options; null when they can be used. */
 function problemOf(
   { baseline, policyFile, agentKey }: ServeOptions,
-  { host, token, record_seconds }: Settings,
+  { host, token, record_seconds, ask_seconds }: Settings,
   env: Environment,
 ): string | null {
   if (baseline !== true && policyFile.length === 0) {
@@ -153,8 +182,8 @@ function problemOf(
   }
   const { SVC_FAIL_CLOSED: closed = '' } = env
   if (!isYes(closed) && !no.includes(closed.toLowerCase())) return `SVC_FAIL_CLOSED must be 1 or 0, found \`${closed}\``
-  if (Number.isNaN(record_seconds))
-    return `SVC_RECORD_TIMEOUT_SECONDS must be a number of seconds, or 0 for no limit, found \`${env.SVC_RECORD_TIMEOUT_SECONDS}\``
+  if (Number.isNaN(record_seconds)) return secondsProblem('SVC_RECORD_TIMEOUT_SECONDS', env)
+  if (Number.isNaN(ask_seconds)) return secondsProblem('SVC_ASK_TIMEOUT_SECONDS', env)
   if (token !== null && token.length < minTokenLength)
     return `the token must have at least ${minTokenLength} characters`
   return null
@@ -189,14 +218,20 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   })
 }
 
-function announce(server: Server, policies: LoadedPolicies, out: Writable, err: Writable): void {
+function announce(
+  server: Server,
+  policies: LoadedPolicies,
+  { fail_closed }: Settings,
+  out: Writable,
+  err: Writable,
+): void {
   const { address, port, family } = server.address() as AddressInfo
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const { set, load_state } = policies
   out.write(
-    `svc serve: ${load_state}, ${set.count} of ${policies.offered} policies in effect, at ${url}\n${example(url, policies)}`,
+    `svc serve: ${load_state}, ${set.count} of ${policies.offered} policies in effect${droppedWords(policies)}, at ${url}\n${example(url, policies)}`,
   )
-  for (const line of changeLines(null, policies)) err.write(`svc serve: ${printable(line)}\n`)
+  for (const line of changeLines(null, policies, fail_closed)) err.write(`svc serve: ${printable(line)}\n`)
 }
 
 /** A request to copy and try. */
@@ -205,12 +240,6 @@ function example(url: string, { agent }: LoadedPolicies): string {
   const { agent_key = 'me' } = agent ?? {}
   const context = { agent_id: agent_key, task_id: 'try', environment: 'development', risk_classification: 'limited' }
   return `try: curl -s ${url}/evaluate -H 'Content-Type: application/json' -d '${JSON.stringify({ intended, context })}'\n`
-}
-
-function untilSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
-  })
 }
 
 /** How long a running request may delay the stop. */

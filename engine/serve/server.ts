@@ -1,6 +1,8 @@
 // The local engine over HTTP. It uses node:http alone: a framework would add latency to each decision.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { EngineHealth, EvaluateRequest, SchemaName } from '@svc/schemas'
+import type { EngineHealth, EvaluateRequest, RecordRequest, SchemaName } from '@svc/schemas'
+import { isMap } from '../convert/is-map.js'
+import { withOutputObject } from '../convert/output-value.js'
 import type { PolicySource } from '../source/source.js'
 import { isGoverned } from '../source/state.js'
 import type { Access } from './access.js'
@@ -87,7 +89,7 @@ function routesOf(parts: ServerParts, bodies: BodyReader, isListening: () => boo
     '/readyz': ['GET', () => readiness(parts, isListening())],
     '/metrics': ['GET', metrics],
     '/evaluate': ['POST', evaluation(parts, bodies, write)],
-    '/record': ['POST', post('record-request', engine.record)],
+    '/record': ['POST', recording(parts, bodies)],
     '/release': ['POST', post('release-request', engine.release)],
     '/end_task': ['POST', post('end-task-request', engine.endTask)],
     '/register_agent': [
@@ -112,6 +114,21 @@ function json(value: unknown, status = 200): Answer {
 
 function jsonText(text: string, status = 200): Answer {
   return { status, type: 'application/json', text }
+}
+
+/** Takes any output: a tool that ran must not be refused its record for the shape of its answer. */
+function recording({ engine }: ServerParts, bodies: BodyReader): Handler {
+  return async (request) => {
+    let warnings: readonly string[] = []
+    const body = await bodies.read<RecordRequest>(request, 'record-request', (sent) => {
+      if (!isMap(sent)) return sent
+      const kept = withOutputObject(sent.step)
+      warnings = kept.warnings
+      return warnings.length === 0 ? sent : { ...sent, step: kept.step }
+    })
+    const recorded = await engine.record(body)
+    return json(warnings.length === 0 ? recorded : { ...recorded, warnings })
+  }
 }
 
 /** The hot path: evaluates, measures the time, and writes the answer from prepared parts. */

@@ -19,10 +19,8 @@ export interface Task {
   history: History
   /** Those that its history holds, as `wordsIn` counts them. */
   words: number
-  /** Highest step number so far, that of earlier tasks with this id included. */
+  /** Highest step number so far. */
   last_step: number
-  /** The last number of an earlier task with this id; 0 without one. */
-  readonly numbered_from: number
   /** The agent of the latest step that names one. */
   agent_id: string | null
   /** The agent as the last evaluation of this task saw it. */
@@ -32,8 +30,6 @@ export interface Task {
   /** Decisions whose step has not been recorded yet, by evaluation id. */
   readonly pending: Map<string, LocalEvaluation>
   readonly reserved: Map<string, Reservation>
-  /** True once task.end has been evaluated. */
-  ended: boolean
   /** True when the task may have steps that this process does not know. */
   history_lost: boolean
   /** ms on a clock that never jumps */
@@ -49,24 +45,27 @@ export function newTask(task_id: string, policies: AppliedPolicies, history_lost
   return {
     task_id,
     policies,
-    history: newHistory(policies.set),
+    history: newHistory(policies.set, !history_lost),
     words: 0,
     last_step,
-    numbered_from: last_step,
     agent_id: null,
     facts: {},
     written_tools: null,
     pending: new Map(),
     reserved: new Map(),
-    ended: false,
     history_lost,
     touched_at: 0,
   }
 }
 
 /** The task.end that a task with recorded steps lacks; null for one that lacks none. */
-export function missingEnd({ ended, last_step, numbered_from }: Task): number | null {
-  return ended || last_step === numbered_from ? null : last_step + 1
+export function missingEnd({ history, last_step }: Task): number | null {
+  return history.finished || last_step === 0 ? null : last_step + 1
+}
+
+/** An end voids what allows: a step that was allowed before it is evaluated again when it is recorded. */
+export function voidDecisions({ pending }: Task): void {
+  for (const [evaluation_id, { blocked }] of pending) if (!blocked) pending.delete(evaluation_id)
 }
 
 /** Keeps a decision until its step is recorded. */
@@ -98,7 +97,7 @@ export function historyWithReserved({ policies: { set }, history, reserved }: Ta
 }
 
 /** The task.end that a task with recorded steps lacks, for receivers that know steps only. */
-export function endOf(task: Task | null) {
+export function endOf(task: Task | null): { readonly step?: number; readonly agent_id?: string } {
   const step = task === null ? null : missingEnd(task)
   if (task === null || step === null) return {}
   return { step, ...(task.agent_id !== null && { agent_id: task.agent_id }) }

@@ -1,34 +1,27 @@
 // The running tasks of this machine, limited in number, age and size, each indexed for the policies in effect.
+import { canonicalType } from '@svc/schemas'
 import { carryOver, newHistory, record, wordsIn } from '../policy/history.js'
-import { occasionOf } from '../policy/plan.js'
-import { startsRun } from '../policy/runs.js'
 import type { History } from '../rules/rule.js'
-import { type LastSteps, lastSteps } from '../trace/last-steps.js'
-import type { PastStep, Recall } from '../trace/recall.js'
+import type { Recall, RecalledTask } from '../trace/recall.js'
 import { recalledVersions } from './recalled-versions.js'
-import { missingEnd, newTask, reservationMs, type Task } from './task.js'
+import { newTask, reservationMs, type Task } from './task.js'
 import type { AppliedPolicies, TaskPolicies } from './task-policies.js'
 
 export interface Tasks {
   /**
-   * The task that takes a step of this type; a new one when the id is new or its run has ended. `now` is in ms, on a clock that never jumps.
-   * A task that this process evicted, or that ran before it started, is read back from the trace; without a trace it
-   * gets `history_lost`.
+   * The task of this id, which has one history whatever ended it. `now` is in ms, on a clock that never jumps. A task that
+   * this process evicted, or that ran before it started, is read back from the trace; without a trace it gets
+   * `history_lost`.
    */
-  readonly open: (task_id: string, step_type: string, now: number) => Task | Promise<Task>
-  /** Reads the task back when it is running and not in memory. */
-  readonly load: (task_id: string, now: number) => Promise<void>
-  /** Forgets the task, and numbers on when its id is used again. `task`: null for one that is not in memory. */
-  readonly close: (task_id: string) => ClosedTask
+  readonly open: (task_id: string, now: number) => Task | Promise<Task>
+  /** Reads the task back when it is not in memory; null for an unknown one. `is_open`: it was not closed before. */
+  readonly load: (task_id: string, now: number) => Promise<{ readonly task: Task | null; readonly is_open: boolean }>
+  /** An ended task is evicted before tasks that run. */
+  readonly close: (task: Task) => void
   /** Counts the words of a task whose history has changed. */
   readonly weigh: (task: Task) => void
+  /** Tasks in memory that were not closed. */
   readonly count: () => number
-}
-
-export interface ClosedTask {
-  readonly task: Task | null
-  /** False for an id of no running task: unknown, or ended by /end_task before. */
-  readonly known: boolean
 }
 
 export interface TasksParts {
@@ -40,16 +33,18 @@ export interface TasksParts {
   readonly maxWords: number
 }
 
-/** The maximum number of remembered ids of evicted tasks. A remembered task that continues is not taken for a new one. */
+/** The maximum number of remembered ids of evicted tasks. A remembered task that continues is not mistaken for a new one. */
 const maxEvicted = 100_000
 
 interface TaskTable extends TasksParts {
   /** The least recently used task is first. */
   readonly known: Map<string, Task>
-  readonly evicted: Set<string>
-  /** Of the known tasks. */
+  /** The same of those that were closed, and are evicted first. */
+  readonly closed: Map<string, Task>
+  /** The last step of each evicted task. */
+  readonly evicted: Map<string, number>
+  /** Of the tasks in memory. */
   words: number
-  readonly ended: LastSteps
   /** Tasks that are being read back; concurrent requests wait for the same promise. */
   readonly opening: Map<string, Promise<Task>>
 }
@@ -58,43 +53,44 @@ export function createTasks(parts: TasksParts): Tasks {
   const table: TaskTable = {
     ...parts,
     known: new Map(),
-    evicted: new Set(),
+    closed: new Map(),
+    evicted: new Map(),
     words: 0,
-    ended: lastSteps(),
     opening: new Map(),
   }
   return {
-    open: (task_id, step_type, now) => open(table, task_id, step_type, now),
+    open: (task_id, now) => open(table, task_id, now),
     load: async (task_id, now) => {
-      if (table.known.has(task_id) || (await table.recall?.holds(task_id))) await find(table, task_id, now)
+      const is_open = table.known.has(task_id)
+      const is_known = is_open || table.closed.has(task_id) || (await table.recall?.holds(task_id)) === true
+      const task = is_known ? await find(table, task_id, now) : null
+      return { task, is_open: is_open || task?.history.finished === false }
     },
-    close: (task_id) => {
-      const task = forget(table, task_id)
-      const was_evicted = table.evicted.delete(task_id)
-      if (task !== null) table.ended.note(task_id, missingEnd(task) ?? task.last_step)
-      return { task, known: task !== null || was_evicted }
+    close: (task) => {
+      if (!table.known.delete(task.task_id)) return
+      table.closed.set(task.task_id, task)
     },
     weigh: (task) => weigh(table, task),
     count: () => table.known.size,
   }
 }
 
-function open(table: TaskTable, task_id: string, step_type: string, now: number): Task | Promise<Task> {
+function open(table: TaskTable, task_id: string, now: number): Task | Promise<Task> {
   const task = find(table, task_id, now)
-  if (!(task instanceof Promise)) return takes(task, step_type) ? task : beginAgain(table, task, now)
-  // While this request waited, another one may have ended the task, and the policies may have changed again.
+  if (!(task instanceof Promise)) return task
+  // While this request waited, the task may have been evicted, and the policies may have changed again.
   return task.then((found) => {
-    const is_current = table.known.get(task_id) === found && table.policies.after(found.policies) === found.policies
-    return is_current && takes(found, step_type) ? found : open(table, task_id, step_type, now)
+    const is_current = inMemory(table, task_id) === found && table.policies.after(found.policies) === found.policies
+    return is_current ? found : open(table, task_id, now)
   })
 }
 
-function takes(task: Task, step_type: string): boolean {
-  return !(task.ended && startsRun('ended', step_type))
+function inMemory({ known, closed }: TaskTable, task_id: string): Task | undefined {
+  return known.get(task_id) ?? closed.get(task_id)
 }
 
 function find(table: TaskTable, task_id: string, now: number): Task | Promise<Task> {
-  const task = table.known.get(task_id)
+  const task = inMemory(table, task_id)
   if (task === undefined) return table.opening.get(task_id) ?? findUnknown(table, task_id, now)
   const applied = table.policies.after(task.policies)
   return applied === task.policies ? keep(table, task, now) : reindex(table, task, applied, now)
@@ -105,9 +101,9 @@ function findUnknown(table: TaskTable, task_id: string, now: number): Task | Pro
   const lost = table.evicted.has(task_id)
   if (held === false) return begin(table, task_id, now, lost)
   return (async () => {
-    if (!(await held)) return table.known.get(task_id) ?? begin(table, task_id, now, lost)
-    return readBack(table, task_id, (steps) =>
-      steps === null ? begin(table, task_id, now, true) : resume(table, task_id, steps, now),
+    if (!(await held)) return inMemory(table, task_id) ?? begin(table, task_id, now, lost)
+    return readBack(table, task_id, (found) =>
+      found === null ? begin(table, task_id, now, true) : resume(table, task_id, found, now),
     )
   })()
 }
@@ -126,18 +122,18 @@ function reindex(table: TaskTable, task: Task, applied: AppliedPolicies, now: nu
     return keep(table, task, now)
   }
   if (complete || table.recall === null) return carry(history, complete)
-  return readBack(table, task.task_id, (steps) => {
-    if (steps === null) return carry(history, false)
+  return readBack(table, task.task_id, (found) => {
+    if (found === null || !found.is_whole) return carry(history, false)
     // An evaluation may have limited the tools since the last recorded step.
-    return carry({ ...historyOf(applied, steps), tools: history.tools }, true)
+    return carry({ ...historyOf(applied, found), tools: history.tools }, true)
   })
 }
 
-/** Calls `use` with the steps of the task, or with null when they cannot be read. */
+/** Calls `use` with what the trace has of the task, or with null when the trace cannot be read. */
 function readBack(
   { opening, recall }: TaskTable,
   task_id: string,
-  use: (steps: readonly PastStep[] | null) => Task,
+  use: (found: RecalledTask | null) => Task,
 ): Promise<Task> {
   const pending = opening.get(task_id)
   if (pending !== undefined) return pending
@@ -146,78 +142,76 @@ function readBack(
   return reading.finally(() => opening.delete(task_id))
 }
 
-/** INVARIANT (a number is used once): a task whose id was used before numbers on, because the log has one task of an id. */
+/** INVARIANT (a number is used once): a task whose history is lost is numbered on as far as its last number is known. */
 function begin(table: TaskTable, task_id: string, now: number, history_lost = false): Task {
-  table.evicted.delete(task_id)
-  const last_step = Math.max(table.ended.of(task_id), table.recall?.lastStep(task_id) ?? 0)
+  const last_step = table.evicted.get(task_id) ?? 0
   return keep(table, newTask(task_id, table.policies.atBegin(), history_lost, last_step), now)
 }
 
-function beginAgain(table: TaskTable, { task_id, last_step }: Task, now: number): Task {
-  table.ended.note(task_id, last_step)
-  return begin(table, task_id, now)
-}
-
 function keep(table: TaskTable, task: Task, now: number): Task {
+  const { task_id } = task
   task.touched_at = now
-  forget(table, task.task_id)
+  forget(table, task_id)
   makeRoom(table, now)
-  table.known.set(task.task_id, task)
+  table.evicted.delete(task_id)
+  table.known.set(task_id, task)
   table.words += task.words
   return task
 }
 
-function forget(table: TaskTable, task_id: string): Task | null {
-  const task = table.known.get(task_id) ?? null
+function forget(table: TaskTable, task_id: string): void {
+  const task = inMemory(table, task_id)
   table.known.delete(task_id)
+  table.closed.delete(task_id)
   table.words -= task?.words ?? 0
-  return task
 }
 
 function weigh(table: TaskTable, task: Task): void {
   const words = wordsIn(task.policies.set, task.history)
-  if (table.known.get(task.task_id) === task) table.words += words - task.words
+  if (inMemory(table, task.task_id) === task) table.words += words - task.words
   task.words = words
 }
 
 function makeRoom(table: TaskTable, now: number): void {
-  for (const task of table.known.values()) {
-    const idle_ms = now - task.touched_at
-    // A task in use would be read back at its next step, and again at the one after that.
-    const is_too_large = table.words > table.maxWords && idle_ms > reservationMs
-    if (table.known.size < table.maxTasks && idle_ms <= table.maxIdleMs && !is_too_large) return
-    evict(table, task)
-  }
+  const { known, closed, maxTasks, maxIdleMs, maxWords } = table
+  for (const tasks of [closed, known])
+    for (const task of tasks.values()) {
+      const idle_ms = now - task.touched_at
+      // A task in use would be read back at its next step, and again at the one after that.
+      const is_too_large = table.words > maxWords && idle_ms > reservationMs
+      if (known.size + closed.size < maxTasks && idle_ms <= maxIdleMs && !is_too_large) break
+      evict(table, task)
+    }
 }
 
-function evict(table: TaskTable, task: Task): void {
-  const { evicted, ended } = table
-  const { task_id } = task
+function evict(table: TaskTable, { task_id, last_step }: Task): void {
+  const { evicted } = table
   forget(table, task_id)
-  if (task.ended) ended.note(task_id, task.last_step)
-  else evicted.add(task_id)
-  const [first] = evicted
+  evicted.set(task_id, last_step)
+  const [first] = evicted.keys()
   if (evicted.size > maxEvicted && first !== undefined) evicted.delete(first)
 }
 
 /** A task that this process does not know, from its trace: it keeps the versions of manifests that it had. */
-function resume(table: TaskTable, task_id: string, steps: readonly PastStep[], now: number): Task {
-  const task = begin(table, task_id, now)
+function resume(table: TaskTable, task_id: string, found: RecalledTask, now: number): Task {
+  const { steps, is_whole } = found
+  const task = begin(table, task_id, now, !is_whole)
   const versions = recalledVersions(steps)
   if (versions !== null) task.policies = table.policies.withVersions(versions)
-  task.history = historyOf(task.policies, steps)
+  task.history = historyOf(task.policies, found)
   for (const { step } of steps) {
     task.last_step = Math.max(task.last_step, step.step ?? 0)
     task.agent_id = step.agent_id ?? task.agent_id
-    task.ended ||= occasionOf(step) === 'last_step'
   }
   task.written_tools = task.history.tools
   weigh(table, task)
   return task
 }
 
-function historyOf({ set }: AppliedPolicies, steps: readonly PastStep[]): History {
-  const history = newHistory(set)
-  for (const { step, at } of steps) record(set, history, step, at)
+/** What forbids is kept of a history that is not whole. What allows is not: a gate may have been withdrawn or used since. */
+function historyOf({ set }: AppliedPolicies, { steps, is_whole }: RecalledTask): History {
+  const history = newHistory(set, is_whole)
+  const kept = is_whole ? steps : steps.filter(({ step }) => canonicalType(step.step_type) !== 'step.gate')
+  for (const { step, at } of kept) record(set, history, step, at)
   return history
 }

@@ -130,7 +130,7 @@ function createIntake({ journal, dropped, recall, onGap, report }: IntakeParts) 
     count += 1
     if (line.kind !== 'step') return
     dropped.note(line)
-    if (line.task_id !== undefined) recall.noteLost(line.task_id, line.step_type, journal.position())
+    if (line.task_id !== undefined) recall.noteLost(line.task_id, journal.position())
   }
   return {
     write: (line: TraceLine) => {
@@ -156,8 +156,7 @@ function gapJson(gap: Gap): string {
 }
 
 function noteAdded(recall: Recall, line: TraceLine, position: number): void {
-  if (line.kind === 'step' && line.task_id !== undefined) recall.noteStep(line.task_id, line.step_type, position)
-  else if (line.kind === 'end') recall.noteEnd(line.task_id)
+  if (line.kind === 'step' && line.task_id !== undefined) recall.noteStep(line.task_id, position)
 }
 
 /** `run` calls `act`, and once more in each turn of the event loop for as long as that returns true. */

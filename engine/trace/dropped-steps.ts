@@ -1,6 +1,7 @@
 // Steps that did not fit into the journal: counted per task, kept in a file until their gap lines are in the journal.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseJson } from '@svc/proof'
 import { readIfThere, replaceUnflushed } from '../files/durable-file.js'
 import type { TraceLine } from './sink.js'
 
@@ -104,7 +105,7 @@ function newGap(gap_id: string, task_id: string | null, from: string): Counted {
 
 function gapsIn(path: string): Gap[] {
   try {
-    const gaps: unknown = JSON.parse(readIfThere(path) ?? '[]')
+    const gaps: unknown = parseJson(readIfThere(path) ?? '[]')
     return Array.isArray(gaps) ? (gaps as Gap[]).filter((gap) => typeof gap?.gap_id === 'string') : []
   } catch {
     return []

@@ -31,11 +31,10 @@ export function fileSink(path: string, report: (line: string) => void): Sink {
     if (!buffer.add(text)) {
       // The caller of /end_task gets an error and repeats the request: an acknowledged end must be in the file.
       if (line.kind === 'end') throw new Error(`the trace \`${path}\` cannot be written and its buffer is full`)
-      if (line.kind === 'step' && line.task_id !== undefined) recall?.noteLost(line.task_id, line.step_type, offset)
+      if (line.kind === 'step' && line.task_id !== undefined) recall?.noteLost(line.task_id, offset)
       return
     }
-    if (line.kind === 'step' && line.task_id !== undefined) recall?.noteStep(line.task_id, line.step_type, offset)
-    if (line.kind === 'end') recall?.noteEnd(line.task_id)
+    if (line.kind === 'step' && line.task_id !== undefined) recall?.noteStep(line.task_id, offset)
     offset += Buffer.byteLength(text)
   }
   const flush = async () => {

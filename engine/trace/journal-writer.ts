@@ -39,7 +39,7 @@ export function createWriter(
     isEmpty: buffer.isEmpty,
     problem: buffer.problem,
     room: buffer.room,
-    lines: buffer.lines,
+    unwritten: buffer.unwritten,
     /** As of the segments, and then what the disk does not take: it is sent all the same. */
     read: async (offset: number, length: number) => {
       const found = await segments.read(offset, length)

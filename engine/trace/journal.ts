@@ -200,7 +200,8 @@ function createKeeping(
   const noteOnce = once('what was sent cannot be noted', noteOn, report)
   let noted = { offset: 0, waiting: 0 }
   let unsaved = 0
-  const note = () => noteOnce({ offset: noted.offset, unwritten: Math.min(writer.lines(), noted.waiting) + unsaved })
+  const note = () =>
+    noteOnce({ offset: noted.offset, unwritten: Math.min(writer.unwritten(), noted.waiting) + unsaved })
   return {
     note: (offset: number, waiting: number) => {
       noted = { offset, waiting }

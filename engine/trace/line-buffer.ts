@@ -16,8 +16,8 @@ export interface LineBuffer {
   readonly problem: () => string | null
   /** Characters that `add` accepts. */
   readonly room: () => number
-  /** Lines that wait to be written, also those of which a part is. */
-  readonly lines: () => number
+  /** Lines whose write failed: their steps were acknowledged. A line that waits for its first write is neither. */
+  readonly unwritten: () => number
   /** Gives up whole lines of so many bytes, the oldest first. */
   readonly skip: (bytes: number) => void
   /** At most `length` bytes from a position in what waits to be written; empty at its end. */
@@ -38,6 +38,7 @@ export function lineBuffer({ path, write, report }: LineBufferParts): LineBuffer
   let size = 0
   const encoded = encodedParts()
   let problem: string | null = null
+  let unwritten = 0
   let lost = 0
 
   const encode = () => {
@@ -51,6 +52,7 @@ export function lineBuffer({ path, write, report }: LineBufferParts): LineBuffer
     encoded.write(write)
     if (problem !== null) report(`the trace is being written to \`${path}\` again; ${lost} lines were lost`)
     problem = null
+    unwritten = 0
     lost = 0
   }
   return {
@@ -71,12 +73,13 @@ export function lineBuffer({ path, write, report }: LineBufferParts): LineBuffer
         const found = `the trace cannot be written: ${error instanceof Error ? error.message : String(error)}`
         if (problem === null) report(found)
         problem = found
+        unwritten = encoded.lines()
       }
     },
     isEmpty: () => encoded.size() === 0 && lines.length === 0,
     problem: () => problem,
     room: () => maxBufferedChars - size - encoded.size(),
-    lines: () => encoded.lines() + lines.length,
+    unwritten: () => unwritten,
     skip: (bytes) => {
       encode()
       encoded.skip(bytes)

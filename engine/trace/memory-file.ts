@@ -2,6 +2,7 @@
 // change is appended, and the table is what the lines of the file make, in their order.
 import { randomBytes } from 'node:crypto'
 import { closeSync, constants, existsSync, fstatSync, openSync, readSync, statSync, writeFileSync } from 'node:fs'
+import { parseJson } from '@svc/proof'
 import { replaceFile } from '../files/durable-file.js'
 import { type Digest, keyedDigest } from '../memory/marks.js'
 import { createMemoryTable, type MemoryLine, type MemoryTable, memoryLimits } from '../memory/table.js'
@@ -174,7 +175,7 @@ function applyText(table: MemoryTable, text: string): void {
 
 function jsonOf(text: string): object | null {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseJson(text)
     return typeof value === 'object' ? value : null
   } catch {
     return null

@@ -6,7 +6,7 @@ import { withOneMemoryLabel } from '../memory/labels.js'
 import { digestOfGate, isGateWord } from '../rules/gate-words.js'
 import { everyLabel, labelsOrPublic, leastTrusted, memoryMember } from '../rules/labels.js'
 import { prototypeKeys } from '../rules/members.js'
-import { toolName, toolsMember } from '../rules/task-tools.js'
+import { registeredMember, toolName, toolsMember } from '../rules/task-tools.js'
 import type { Environment } from './settings.js'
 import type { TraceLine } from './sink.js'
 
@@ -160,8 +160,9 @@ function keptMeta(key: string, value: unknown): unknown {
   return plain(value)
 }
 
-function agentIn({ agent_key, name, [toolsName]: tools }: JsonMap): JsonMap {
+function agentIn({ agent_key, name, [toolsName]: tools, [registeredMember]: registered }: JsonMap): JsonMap {
   return {
+    ...(registered !== undefined && { [registeredMember]: registered === null ? null : toolNames(registered) }),
     ...(typeof agent_key === 'string' && isShort(agent_key) && { agent_key }),
     ...(typeof name === 'string' && isShort(name) && { name }),
     ...(tools !== undefined && tools !== null && { [toolsName]: toolNames(tools) }),

@@ -34,7 +34,7 @@ export async function postTraces(
     const problem = `${origin} rejects a line of the trace (${status}${typeof code === 'string' ? ` ${code}` : ''})`
     return { kind: 'rejected', problem, detail: typeof detail === 'string' ? detail : '' }
   }
-  const problem = problemOf(status, { code, detail }, origin, agent_key)
+  const problem = problemOf(status, detail, origin, agent_key)
   return { kind: 'failed', ...failureOf(answer, problem, Date.now()) }
 }
 
@@ -47,15 +47,8 @@ function outcomeOf(request: TraceRequest, count: number, bytes: Buffer, origin: 
 }
 
 /** What to change, for what the platform answers while it is wrong. */
-function problemOf(
-  status: number,
-  { code, detail }: { readonly code?: unknown; readonly detail?: unknown },
-  origin: string,
-  agent_key: string,
-): string {
+function problemOf(status: number, detail: unknown, origin: string, agent_key: string): string {
   if (status === 401) return `SVC_API_KEY is wrong: ${origin} rejects the key (401)`
-  if (status === 403 && code === 'AGENT_DEACTIVATED')
-    return `${origin} takes no steps of the agent \`${agent_key}\`, which is deactivated (403): an operator can reactivate it`
   if (status === 403) return `SVC_API_KEY is wrong: the key may not send traces (403); it needs the scope \`ingest\``
   // The platform has one code for an unknown agent and an unknown path; only the detail names the agent.
   if (status === 404 && /\bagent/.test(String(detail)))

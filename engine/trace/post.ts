@@ -2,6 +2,7 @@
 // known length; `fetch` copies a body several times at once.
 import { request as requestHttp } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { parseJson } from '@svc/proof'
 import { versionOf } from '@svc/schemas'
 import { bytesOf, reasonOf, waitOf } from '../source/answer.js'
 import { sizeOf, writeParts } from './body.js'
@@ -110,7 +111,7 @@ const minSecretLength = 8
 /** Null when the bytes are no JSON object. */
 export function objectIn(bytes: Buffer): Readonly<Record<string, unknown>> | null {
   try {
-    const value: unknown = JSON.parse(bytes.toString())
+    const value: unknown = parseJson(bytes.toString())
     return typeof value === 'object' ? (value as Record<string, unknown>) : null
   } catch {
     return null

@@ -4,8 +4,7 @@ import type { Recall } from './recall.js'
 
 export type TraceLine =
   /**
-   * The end of a task through /end_task; it is not a step. The same id used again is a new task. `step`: the number of the
-   * task.end that its steps lack.
+   * The end of a task through /end_task. `step`: the number of the task.end that its steps lack.
    */
   | {
       readonly kind: 'end'

@@ -2,6 +2,7 @@
 // writing them again would delay the steps that are evaluated meanwhile.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { parseJson } from '@svc/proof'
 import { jsonList } from './body.js'
 import { stepOfEnd } from './end-step.js'
 import { headOf } from './line-head.js'
@@ -64,7 +65,7 @@ function itemOf(line: Buffer): Item | 'unreadable' | null {
 /** The end of a task that has steps and no task.end, as that step. */
 function endOf(line: Buffer): Item | 'unreadable' | null {
   try {
-    const step = stepOfEnd(JSON.parse(line.toString()) as Parameters<typeof stepOfEnd>[0])
+    const step = stepOfEnd(parseJson(line.toString()) as Parameters<typeof stepOfEnd>[0])
     if (step === null) return null
     const { kind: _kind, recorded_at: _recorded_at, ...sent } = step
     return { list: 'steps', parts: [Buffer.from(JSON.stringify(sent))] }
@@ -120,7 +121,6 @@ function isLater(status: number): boolean {
 }
 
 function problemOf({ status, code }: Result): string {
-  if (code === 'AGENT_DEACTIVATED') return 'the agent is deactivated (403): an operator can reactivate it'
   return `the platform takes a line of the trace later (${status}${code === '' ? '' : ` ${code}`})`
 }
 

@@ -18,13 +18,13 @@ const begin = Date.UTC(2026, 0, 5, 9)
 const timeout = 600_000
 const exec: Behavior = { step_type: 'step.exec', step_name: 'make', properties: { exec: { command: 'make secret' } } }
 
-/** An engine with the baseline, a clock that the test moves, and its data in a folder. */
-function started(data?: string, at = begin) {
+/** An engine with the baseline, a clock that the test moves, and its data in a folder; questions wait as long as other decisions. */
+function started(data?: string, at = begin, ask_timeout = timeout) {
   const time = { now: at }
   const clock = () => time.now
   const reports: string[] = []
   const file = data === undefined ? null : openDecisionFile(data, (line) => reports.push(line))
-  const here = engineHere({ source: baselineSource(null, clock), clock, timeout, file })
+  const here = engineHere({ source: baselineSource(null, clock), clock, timeout, ask_timeout, file })
   const context = { agent_id: 'desk', environment: 'test', risk_classification: 'limited' } as const
   return {
     ...here,
@@ -36,6 +36,7 @@ function started(data?: string, at = begin) {
     /** What a killed process leaves: its lock names a process that has ended. */
     kill: () => writeFileSync(join(data ?? '', 'decisions', 'lock'), '999999999 1'),
     unrecorded: () => here.trace.filter(({ kind }) => kind === 'unrecorded'),
+    incidents: () => here.trace.filter(({ kind }) => kind === 'incident'),
     pass: (ms: number) => {
       time.now += ms
       here.decisions.check()
@@ -145,10 +146,136 @@ describe('a decision', () => {
   })
 
   it('that blocks has its line beside many that allow', async () => {
-    const { evaluate, unrecorded } = started()
-    const first = maxOpen + 100
-    for (let task = 0; task < first; task++) await evaluate(`t${task}`, task === 80 ? exec : read)
-    expect(unrecorded().slice(50)).toMatchObject([{ task_id: 't80', outcome: 'ask' }])
+    const { evaluate, record, unrecorded } = started()
+    await record('t80', { step_type: 'task.error' })
+    for (let task = 0; task < maxOpen + 100; task++) await evaluate(`t${task}`, read)
+    expect(unrecorded().slice(50)).toMatchObject([{ task_id: 't80', outcome: 'block' }])
+  })
+})
+
+describe('a question', () => {
+  const week = 7 * 24 * 3_600_000
+  const asking = (data?: string, at = begin) => started(data, at, week)
+  const gate = (action_digest: string | undefined, result: string): Behavior => ({
+    step_type: 'step.gate',
+    input: { action_digest: action_digest ?? '' },
+    properties: { guard: { result } },
+  })
+
+  it('waits for days, and its step that is done then raises no alarm', async () => {
+    const { evaluate, record, pass, unrecorded, incidents } = asking()
+    expect((await evaluate('t')).outcome).toBe('ask')
+    pass(week - 1)
+    await record('t', { step_type: 'step.gate', properties: { guard: { result: 'passed' } } })
+    await record('t')
+    pass(week)
+    expect([unrecorded(), incidents()]).toEqual([[], []])
+  })
+
+  it('that has no answer after its time is one line', async () => {
+    const { evaluate, pass, unrecorded } = asking()
+    await evaluate('t')
+    pass(week)
+    expect(unrecorded()).toMatchObject([{ task_id: 't', outcome: 'ask' }])
+  })
+
+  it.each(['task.end', 'task.error'] as const)('is not awaited after a %s', async (step_type) => {
+    const { evaluate, record, pass, unrecorded, decisions } = asking()
+    await evaluate('t')
+    await evaluate('u')
+    await record('t', { step_type })
+    expect(decisions.counts().open).toBe(1)
+    pass(week)
+    expect(unrecorded()).toMatchObject([{ task_id: 'u' }])
+  })
+
+  it('is not awaited after /end_task, also by the process after a kill', async () => {
+    const data = folder()
+    const one = asking(data)
+    await one.evaluate('t')
+    one.pass(1000)
+    one.kill()
+    const two = asking(data, one.time.now)
+    await two.engine.endTask({ task_id: 't' })
+    two.kill()
+    const three = asking(data, two.time.now)
+    three.pass(week)
+    expect(three.unrecorded()).toEqual([])
+  })
+
+  it('that a gate approves awaits its step as others do', async () => {
+    const { evaluate, record, pass, unrecorded } = asking()
+    const { approval_required = [] } = await evaluate('t')
+    await record('t', gate(approval_required[0]?.action_digest, 'passed'))
+    pass(timeout)
+    expect(unrecorded()).toMatchObject([{ task_id: 't', outcome: 'allow', violations: [] }])
+  })
+
+  it('that a gate rejects is a block', async () => {
+    const { evaluate, record, pass, unrecorded } = asking()
+    const { approval_required = [] } = await evaluate('t')
+    await record('u', gate(approval_required[0]?.action_digest, 'rejected'))
+    await record('t', gate(approval_required[0]?.action_digest, 'rejected'))
+    pass(timeout)
+    expect(unrecorded()).toMatchObject([{ task_id: 't', outcome: 'block', violations: [{ code: 'GATE_MISSING' }] }])
+  })
+
+  it('gives way after all other decisions when there is no room', async () => {
+    const { evaluate, unrecorded } = asking()
+    await evaluate('question')
+    await evaluate('other', { step_type: 'step.model' })
+    for (let task = 0; task < maxOpen; task++) await evaluate(`t${task}`)
+    expect(unrecorded()).toMatchObject([{ task_id: 'other' }, { task_id: 'question' }])
+  })
+})
+
+describe('an attempt that was stopped', () => {
+  const blocked: Behavior = {
+    step_type: 'step.resource',
+    verb: 'POST',
+    step_name: 'pay',
+    output: { status: 'blocked' },
+  }
+
+  it('is an occurrence once its decision is released, and once only', async () => {
+    const { evaluate, engine, incidents, pass, unrecorded } = started()
+    const { evaluation_id } = await evaluate('t')
+    expect(engine.release({ evaluation_id })).toEqual({ status: 'ok', released: false, settled: true })
+    expect(engine.release({ evaluation_id })).toEqual({ status: 'ok', released: false, settled: false })
+    pass(timeout)
+    expect(unrecorded()).toEqual([])
+    expect(incidents()).toMatchObject([
+      { task_id: 't', agent_id: 'desk', step: null, evaluation_id, effect: 'blocked', reason: 'violated' },
+    ])
+    expect(JSON.stringify(incidents())).not.toContain('secret')
+  })
+
+  it('that waited for a while is an occurrence also after a kill', async () => {
+    const data = folder()
+    const one = started(data)
+    const { evaluation_id } = await one.evaluate('t')
+    one.pass(1000)
+    one.kill()
+    const two = started(data, one.time.now)
+    two.engine.release({ evaluation_id })
+    expect(two.incidents()).toMatchObject([{ evaluation_id, effect: 'blocked', violation: { severity: 'critical' } }])
+  })
+
+  it('makes no incident when the step was allowed', async () => {
+    const { evaluate, engine, incidents } = started()
+    const { evaluation_id } = await evaluate('t', { step_type: 'step.resource', verb: 'GET', step_name: 'read' })
+    engine.release({ evaluation_id })
+    expect(incidents()).toEqual([])
+  })
+
+  it('is recorded without an end when the caller says so', async () => {
+    const { engine, trace } = started()
+    const types = () => trace.filter(({ kind }) => kind === 'step').map((line) => Reflect.get(line, 'step_type'))
+    await engine.record({ step: { task_id: 't', ...blocked }, end: false })
+    expect(types()).toEqual(['step.resource'])
+    expect((await engine.record({ step: { task_id: 't', step_type: 'step.model' } })).step).toBe(2)
+    await engine.record({ step: { task_id: 't', ...blocked } })
+    expect(types()).toEqual(['step.resource', 'step.model', 'step.resource', 'task.error', 'task.end'])
   })
 })
 

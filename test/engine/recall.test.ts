@@ -1,5 +1,5 @@
 // Histories read back from a journal: over several files, after files were deleted, and where steps are missing.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
@@ -27,9 +27,8 @@ interface Written {
   readonly recall: Recall | null
 }
 async function add({ journal, recall }: Written, line: object): Promise<void> {
-  const { kind, task_id, step_type } = line as { kind: string; task_id: string; step_type: string }
-  if (kind === 'step') recall?.noteStep(task_id, step_type, journal.position())
-  if (kind === 'end') recall?.noteEnd(task_id)
+  const { kind, task_id } = line as { kind: string; task_id: string }
+  if (kind === 'step') recall?.noteStep(task_id, journal.position())
   journal.add(JSON.stringify(line))
   await journal.settled()
 }
@@ -42,8 +41,9 @@ const step = (task_id: string, number: number, step_type = 'step.exec') => ({
 })
 const gap = (task_id: string | null) => ({ kind: 'gap', recorded_at, task_id, gap_id: 'g', steps: 1 })
 const numbers = async (recall: Recall, task_id: string) => {
-  const is_held = await recall.holds(task_id)
-  return is_held ? ((await recall.steps(task_id))?.map((past) => past.step.step) ?? null) : []
+  if (!(await recall.holds(task_id))) return []
+  const { steps, is_whole } = await recall.steps(task_id)
+  return is_whole ? steps.map((past) => past.step.step) : null
 }
 /** Lines of an earlier process, of which the first `sent` have arrived; then a new one. */
 async function after(lines: readonly object[], sent = 0) {
@@ -85,30 +85,50 @@ describe('the history of a task in a journal', () => {
     expect(await recall.holds('a')).toBe(true)
     await journal.first(30, Number.POSITIVE_INFINITY)
     journal.remove(30)
-    expect(await recall.steps('a')).toBeNull()
+    expect(await recall.steps('a')).toMatchObject({ is_whole: false })
   })
 
-  it('is missing where a gap says so, for the task or for all that ran', async () => {
+  it('is missing where a gap says so, and after a gap of several tasks where a number is missing', async () => {
     const one = await after([step('a', 1), step('b', 1), gap('a'), step('a', 3)])
     expect([await numbers(one.recall, 'a'), await numbers(one.recall, 'b')]).toEqual([null, [1]])
-    const all = await after([step('a', 1), gap(null), step('b', 1), step('c', 2)])
-    expect([await numbers(all.recall, 'a'), await numbers(all.recall, 'b')]).toEqual([null, [1]])
-    expect(await numbers(all.recall, 'c')).toBeNull()
+    const lines = [step('a', 1), step('a', 2), step('d', 1), gap(null), step('b', 1), step('c', 2), step('d', 3)]
+    const all = await after(lines)
+    expect([await numbers(all.recall, 'a'), await numbers(all.recall, 'b')]).toEqual([[1, 2], [1]])
+    expect([await numbers(all.recall, 'c'), await numbers(all.recall, 'd')]).toEqual([null, null])
+    // What is known of a history that is not whole is its last number.
+    expect((await all.recall.steps('d')).steps.map((past) => past.step.step)).toEqual([1, 3])
   })
 
-  it('is whole again for the next run of the id', async () => {
-    const ended = await after([step('a', 1), gap('a'), { kind: 'end', recorded_at, task_id: 'a' }, step('a', 1)])
-    expect(await numbers(ended.recall, 'a')).toEqual([1])
-    const closed = await after([step('a', 1), gap('a'), step('a', 3, 'task.end'), step('a', 1, 'task.start')])
-    expect(await numbers(closed.recall, 'a')).toEqual([1])
+  it('is whole when a process was killed between the arrival of a line and the write of the next one', async () => {
+    const name = `r${names++}`
+    const one = opened(name)
+    await add(one, step('a', 1))
+    await add(one, step('b', 1))
+    await one.journal.first(1, Number.POSITIVE_INFINITY)
+    // This line is not written yet, so that its step is not acknowledged.
+    one.journal.add(JSON.stringify(step('b', 2)))
+    one.journal.remove(1)
+    const killed = `r${names++}`
+    cpSync(join(parent, name), join(parent, killed), { recursive: true, filter: (path) => !/lock/.test(path) })
+    const { journal, recall } = opened(killed)
+    expect([journal.lost(), await numbers(recall, 'a'), await numbers(recall, 'b')]).toEqual([0, [1], [1]])
+  })
+
+  it('has the ends of the task, and stays missing after them', async () => {
+    const end = { kind: 'end', recorded_at, task_id: 'a', step: 2 }
+    const ended = await after([step('a', 1), end, step('a', 3, 'task.start'), step('a', 4, 'task.end')])
+    expect(await numbers(ended.recall, 'a')).toEqual([1, 2, 3, 4])
+    const lost = await after([step('a', 1), gap('a'), { ...end, step: 3 }, step('a', 4, 'task.start')])
+    expect(await numbers(lost.recall, 'a')).toBeNull()
+    expect((await lost.recall.steps('a')).steps.map((past) => past.step.step)).toEqual([1, 3, 4])
   })
 
   it('is missing for steps that were dropped in this process, or counted by the one before', async () => {
     const { recall, journal } = await after([step('a', 1), step('b', 1), step('c', 1)])
     recall.noteGap('b', journal.position())
     expect([await numbers(recall, 'a'), await numbers(recall, 'b')]).toEqual([[1], null])
-    recall.noteLost('a', 'step.exec', journal.position())
-    recall.noteLost('new', 'task.start', journal.position())
+    recall.noteLost('a', journal.position())
+    recall.noteLost('new', journal.position())
     expect([await numbers(recall, 'a'), await numbers(recall, 'new')]).toEqual([null, null])
     expect(await numbers(recall, 'c')).toEqual([1])
   })

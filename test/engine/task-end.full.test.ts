@@ -1,4 +1,4 @@
-// After each kind of end and each event, a task id that is used again is a new task.
+// After each kind of end and each event, the gates before the end are void, and everything else of the task still counts.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -38,7 +38,7 @@ const ends: Record<string, Act> = {
     await record(task_id, { step_type: 'task.end' })
   },
 }
-/** The first number of the new task: one gate, and the steps of the end. */
+/** The first number after the end: one gate, and the steps of the end. */
 const firstAfter = (end: string) => (end === 'a blocked step' ? 5 : end.startsWith('a blocked step') ? 7 : 3)
 const more = `
 name: More
@@ -49,28 +49,31 @@ policies:
 const files = { 'more.yaml': more }
 const cases = Object.keys(ends).flatMap((end) => Object.keys(between).map((then) => ({ end, then })))
 
-describe('a task id that is used again', () => {
-  it.each(cases)('is a new task after $end and $then, and the other task continues', async ({ end, then }) => {
-    serve = await startServe(['--baseline', '--policy-file', 'more.yaml'], files)
-    await record('t1', gate)
-    await record('other', gate)
-    expect((await evaluate('t1')).blocked).toBe(false)
-    await ends[end]?.('t1')
-    await record('other', { step_type: 'step.model' })
-    await between[then]?.()
+describe('a task id that continues after an end', () => {
+  it.each(cases)(
+    'has its history without the gates after $end and $then, and the other task continues',
+    async ({ end, then }) => {
+      serve = await startServe(['--baseline', '--policy-file', 'more.yaml'], files)
+      await record('t1', gate)
+      await record('other', gate)
+      expect((await evaluate('t1')).blocked).toBe(false)
+      await ends[end]?.('t1')
+      await record('other', { step_type: 'step.model' })
+      await between[then]?.()
 
-    const again = await evaluate('t1')
-    expect(again).toMatchObject({ blocked: true })
-    expect(again).not.toHaveProperty('history_lost')
-    expect((await evaluate('other')).blocked).toBe(false)
-    expect(await record('t1', { step_type: 'task.start' })).toBe(firstAfter(end))
-    expect(await record('other', { step_type: 'step.model' })).toBe(3)
+      const again = await evaluate('t1')
+      expect(again).toMatchObject({ blocked: true, reason: expect.stringContaining('task `t1` ended at step') })
+      expect(again).not.toHaveProperty('history_lost')
+      expect((await evaluate('other')).blocked).toBe(false)
+      expect(await record('t1', { step_type: 'task.start' })).toBe(firstAfter(end))
+      expect(await record('other', { step_type: 'step.model' })).toBe(3)
 
-    // Only the new task is read back.
-    await between[then]?.()
-    expect((await evaluate('t1')).blocked).toBe(true)
-    expect(await record('t1', gate)).toBe(firstAfter(end) + 1)
-    await between[then]?.()
-    expect((await evaluate('t1')).blocked).toBe(false)
-  })
+      await between[then]?.()
+      expect((await evaluate('t1')).blocked).toBe(true)
+      expect(await record('t1', gate)).toBe(firstAfter(end) + 1)
+      await between[then]?.()
+      // A gate does not lift the error that a recorded block leaves.
+      expect((await evaluate('t1')).blocked).toBe(end.startsWith('a blocked step'))
+    },
+  )
 })

@@ -1,30 +1,46 @@
-// The end of a task is final: earlier steps do not count when the id is used again.
+// One id has one history: an end of the task voids what allows, and keeps what forbids.
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { compile } from '../../engine/policy/compile.js'
+import { record as recordInHistory } from '../../engine/policy/history.js'
 import { createTasks } from '../../engine/serve/tasks.js'
 import { fileSink } from '../../engine/trace/file.js'
 import { type Serve, startServe } from '../support/serve.js'
-import { callsOf, gate } from '../support/task-calls.js'
+import { callsOf, exec, gate } from '../support/task-calls.js'
 
 let serve: Serve
 afterEach(() => serve.discard())
 const { evaluate, record, endTask } = callsOf(() => serve)
 
-describe('a task id that is used again', () => {
-  it('is a new task where payloads are not kept', async () => {
+describe('a task id that continues after an end', () => {
+  it('blocks a step again after its block was recorded, and says that the task ended', async () => {
+    serve = await startServe(['--baseline'])
+    await record('t1', { step_type: 'task.start' })
+    expect((await evaluate('t1')).blocked).toBe(true)
+    await record('t1', { ...exec, output: { status: 'blocked' } })
+    const again = await evaluate('t1')
+    expect(again.blocked).toBe(true)
+    expect(again.reason).toContain('; task `t1` ended at step 4: use a new id for each run')
+    await record('t1', gate)
+    expect((await evaluate('t1')).reason).toContain('task `t1` ended at step 4')
+    serve = await serve.restart()
+    expect((await evaluate('t1')).reason).toContain('task `t1` ended at step 4')
+  })
+
+  it('has no gate of before the end where payloads are not kept, and is numbered on', async () => {
     serve = await startServe(['--baseline'], {}, { SVC_LOG_PAYLOADS: 'metadata_only' })
     await record('t1', gate)
+    expect((await evaluate('t1')).blocked).toBe(false)
     await endTask('t1')
     expect((await evaluate('t1')).blocked).toBe(true)
-    serve = await serve.restart()
-    expect((await evaluate('t1')).blocked).toBe(true)
+    expect(await record('t1', gate)).toBe(3)
+    expect((await evaluate('t1')).blocked).toBe(false)
     expect(serve.trace().map(({ kind }) => kind)).toContain('end')
   })
 
-  it('is the running task until its end is acknowledged, and a new one afterwards', async () => {
+  it('has its gates until the end is acknowledged, and not afterwards', async () => {
     serve = await startServe(['--baseline'])
     await record('t1', gate)
     // A crash cuts off the line of the end.
@@ -36,7 +52,17 @@ describe('a task id that is used again', () => {
     expect((await evaluate('t1')).blocked).toBe(true)
   })
 
-  it('numbers on from the last step of the earlier task, also after a restart', async () => {
+  it('does not run a step that was allowed before the end without evaluating it again', async () => {
+    serve = await startServe(['--baseline'])
+    await record('t1', gate)
+    const { evaluation_id } = await evaluate('t1')
+    await endTask('t1')
+    await record('t1', { ...exec, meta: { evaluation_id } })
+    const incidents = serve.trace().filter(({ kind }) => kind === 'incident')
+    expect(incidents.map(({ step }) => step)).toContain(3)
+  })
+
+  it('numbers on from its last step, also after a restart', async () => {
     serve = await startServe(['--baseline'])
     expect(await record('t1', gate)).toBe(1)
     await endTask('t1')
@@ -53,7 +79,7 @@ describe('a task id that is used again', () => {
     expect(await record('t1', gate)).toBe(10)
   })
 
-  it('adds no end to a task that has no recorded step', async () => {
+  it('gets no second end while nothing was recorded after the first', async () => {
     serve = await startServe(['--baseline'])
     await record('t1', gate)
     await endTask('t1')
@@ -66,22 +92,10 @@ describe('a task id that is used again', () => {
         .map(({ step }) => step),
     ).toEqual([2, undefined])
   })
-
-  it('does not take part in the rules of the task that ended', async () => {
-    serve = await startServe(['--baseline'])
-    await record('t1', { step_type: 'task.start' })
-    await record('t1', { step_type: 'task.end' })
-    await record('t1', { step_type: 'step.model' })
-    await endTask('t1')
-    const incidents = serve.trace().filter(({ kind }) => kind === 'incident')
-    expect(incidents.map(({ violation }) => (violation as { name: string }).name)).toEqual([
-      'Records begin with a start',
-    ])
-  })
 })
 
 describe('/end_task', () => {
-  it('says whether a task of the id was running', async () => {
+  it('says whether the task was running', async () => {
     serve = await startServe(['--baseline'])
     expect(await endTask('unknown')).toBe(false)
     await record('t1', gate)
@@ -100,29 +114,45 @@ describe('/end_task', () => {
 })
 
 describe('an evicted task', () => {
-  it('is restored while it runs, and is a new one after its end', async () => {
+  const set = compile([])
+  const policies = { set, source_set: set, versions: null }
+  const always = { atBegin: () => policies, after: () => policies, withVersions: () => policies }
+  const limits = { maxTasks: 1, maxIdleMs: 1e9, maxWords: 1e9 }
+
+  it('is read back with its ends, whether it runs or has ended', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'svc-end-'))
     try {
       const sink = fileSink(join(folder, 'traces.jsonl'), () => undefined)
-      const set = compile([])
-      const policies = { set, source_set: set, versions: null }
-      const always = { atBegin: () => policies, after: () => policies, withVersions: () => policies }
-      const tasks = createTasks({ policies: always, recall: sink.recall, maxTasks: 1, maxIdleMs: 1e9, maxWords: 1e9 })
+      const tasks = createTasks({ policies: always, recall: sink.recall, ...limits })
       const recordIn = async (task_id: string, step_type: 'step.gate' | 'task.end') => {
-        const task = await tasks.open(task_id, step_type, 0)
-        task.ended = step_type === 'task.end'
+        const task = await tasks.open(task_id, 0)
         const recorded_at = '2026-01-05T09:00:00.000Z'
-        sink.write({ kind: 'step', recorded_at, task_id, step_type, step: task.last_step + 1 })
         task.last_step += 1
+        const step = { task_id, step_type, step: task.last_step }
+        recordInHistory(set, task.history, step, 0)
+        sink.write({ kind: 'step', recorded_at, ...step })
       }
       for (const task_id of ['ended', 'running', 'ended', 'running']) await recordIn(task_id, 'step.gate')
       await recordIn('ended', 'task.end')
       await recordIn('filler', 'step.gate')
-      expect(await tasks.open('running', 'step.exec', 0)).toMatchObject({ last_step: 2, history_lost: false })
-      expect(await tasks.open('ended', 'step.exec', 0)).toMatchObject({ last_step: 3, history_lost: false })
+      const running = { last_step: 2, history_lost: false, history: { length: 2, end: null } }
+      expect(await tasks.open('running', 0)).toMatchObject(running)
+      const ended = { last_step: 3, history_lost: false, history: { length: 3, end: { step: 3 }, finished: true } }
+      expect(await tasks.open('ended', 0)).toMatchObject(ended)
       await sink.close()
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
+  })
+
+  it('has lost its history without a trace, also when it was closed, and a closed one goes first', async () => {
+    const tasks = createTasks({ policies: always, recall: null, ...limits, maxTasks: 2 })
+    const ended = await tasks.open('ended', 0)
+    await tasks.open('running', 0)
+    await tasks.open('ended', 0)
+    tasks.close(ended)
+    await tasks.open('new', 0)
+    expect(await tasks.open('running', 0)).toMatchObject({ history_lost: false })
+    expect(await tasks.open('ended', 0)).toMatchObject({ history_lost: true })
   })
 })
