@@ -9,7 +9,15 @@ export type { FoundPath } from './analysis/paths.js'
 export { didYouMean, nearest } from './check/nearest.js'
 export { createNullRemoval, type NullRemoval } from './check/null-members.js'
 export { onOneLine, quote, quotePath } from './check/quote.js'
-export { createChecker, lazyCheck, problemSummary, type SchemaCheck, type SchemaProblem } from './check/schema-check.js'
+export {
+  createChecker,
+  fieldProblem,
+  lazyCheck,
+  problemSummary,
+  type SchemaCheck,
+  type SchemaProblem,
+} from './check/schema-check.js'
+export { suggestionFor } from './check/schema-words.js'
 export type { OtherLine } from './convert/coding/act.js'
 export type { CodingFormatName } from './convert/coding/known-tools.js'
 export {
@@ -33,6 +41,7 @@ export { type Sliced, wholeOf } from './convert/otel/sliced.js'
 export { readSpan, type Span } from './convert/otel/span.js'
 export { type BatchStep, type BatchTask, batchOfSpans, type SpanBatch } from './convert/otel/steps-of-batch.js'
 export { stepsOfSpans } from './convert/otel/steps-of-spans.js'
+export { withOutputObject } from './convert/output-value.js'
 export {
   descriptionOf,
   hasMessages,
@@ -61,7 +70,6 @@ export { sarifOf } from './findings/sarif.js'
 export { type Annotation, annotationsOf, logLine, workflowCommands } from './findings/workflow-commands.js'
 export {
   compareTasks,
-  type TaskChange,
   type TaskComparison,
 } from './impact/compare-tasks.js'
 export { diffManifests } from './impact/diff.js'
@@ -79,6 +87,7 @@ export type {
   WaiverChange,
 } from './impact/diff-result.js'
 export { diffText, type Paint } from './impact/diff-text.js'
+export { valuesInWords } from './impact/diff-words.js'
 export { type InventoryReading, readInventory } from './impact/inventory.js'
 export { type PairedFiles, pairFiles } from './impact/pair-files.js'
 export {
@@ -107,6 +116,7 @@ export type {
   ReplayResult,
   StepPlace,
 } from './impact/replay-result.js'
+export type { TaskChange } from './impact/replay-tasks.js'
 export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
 export {
   isLeftOut,
@@ -137,6 +147,7 @@ export { tableMarkdown } from './manifest/table-markdown.js'
 export { runTests, type TestResult } from './manifest/test.js'
 export { failedTestTexts } from './manifest/tests-markdown.js'
 export {
+  testErrors,
   type ValidatedManifest,
   type Validation,
   type ValidationOptions,
@@ -159,7 +170,7 @@ export { approvalsRequired } from './policy/approval.js'
 export { compile, type PolicySet } from './policy/compile.js'
 export { type Decision, evaluate } from './policy/evaluate.js'
 export { type ExplainedPolicy, type Explanation, explain } from './policy/explain.js'
-export { newHistory, record } from './policy/history.js'
+export { newHistory, occasionIn, record } from './policy/history.js'
 export {
   committedResults,
   evaluateLogged,
@@ -172,7 +183,6 @@ export {
 } from './policy/logged.js'
 export { type Occasion, occasionOf } from './policy/plan.js'
 export { type PolicyInput, readPolicy, writePolicy } from './policy/policy-input.js'
-export { occasionIn, type RunState, startsRun, stateAfter } from './policy/runs.js'
 export { Rejudge, type RejudgedEntry, type RejudgeParts } from './rejudge/rejudge.js'
 export { newSurvey, type Survey, surveyRecord } from './rejudge/survey.js'
 export type { RejudgeReason } from './rejudge/task.js'
@@ -183,6 +193,7 @@ export { isExternalCall } from './rules/target-trust.js'
 export { filesInTree, type GitFile, textsInBatch } from './source/git-output.js'
 export { readManifestFiles } from './source/manifest-files.js'
 export { readPolicyFiles } from './source/policy-files.js'
+export { untilStopped } from './stop-signal.js'
 export { callbackSink } from './trace/callback.js'
 export { readBatches } from './trace/read-batches.js'
 export { readLines } from './trace/read-lines.js'

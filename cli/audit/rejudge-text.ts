@@ -22,16 +22,18 @@ const reasons: Readonly<Record<RejudgeReason, string>> = {
 export const notRejudged = '  – verdicts   not evaluated again: the bundle is not valid'
 
 /** Follows `valid` in the first line of the verdict. */
-export function rejudgeHead({ mismatches, more_mismatches }: RejudgeVerdict): string {
+export function rejudgeHead({ steps, evaluated, mismatches, more_mismatches }: RejudgeVerdict): string {
   const count = mismatches.length + more_mismatches
+  const share = evaluated === steps ? 'all verdicts' : `${evaluated} of ${counted(steps, 'verdict', 'verdicts')}`
+  const again = steps === 0 ? '' : `, ${share} evaluated again`
   return count === 0
-    ? ''
+    ? again
     : `, but ${counted(count, 'recorded verdict is', 'recorded verdicts are')} NOT what the policies give`
 }
 
 export function rejudgeLines(verdict: RejudgeVerdict): string[] {
-  const { steps, evaluated, others, mismatches, more_mismatches, engine, equal } = verdict
-  const mark = !equal ? '✗' : evaluated === 0 ? '–' : '✓'
+  const { others, mismatches, more_mismatches, engine, equal } = verdict
+  const mark = equal === null ? '–' : equal ? '✓' : '✗'
   return [
     `  ${mark} verdicts   ${summary(verdict)}`,
     ...others.map(
@@ -39,7 +41,7 @@ export function rejudgeLines(verdict: RejudgeVerdict): string[] {
     ),
     ...mismatches.map(mismatchText),
     ...(more_mismatches > 0 ? [`  ✗ and ${more_mismatches} more`] : []),
-    ...(equal || steps === 0
+    ...(equal !== false
       ? []
       : [
           `    Either these verdicts were recorded falsely, or the platform evaluated them with another version of the engine than ${engine}.`,
@@ -51,7 +53,6 @@ export function rejudgeLines(verdict: RejudgeVerdict): string[] {
 function summary({ steps, evaluated, equal }: RejudgeVerdict): string {
   if (steps === 0) return 'no step in this period'
   const share = `${evaluated} of ${counted(steps, 'step', 'steps')} evaluated again (${shareOf(evaluated, steps)})`
-  if (evaluated === 0 && equal) return share
   return equal ? `${share}: each policy gives the verdict that was recorded` : share
 }
 

@@ -17,7 +17,7 @@ export async function rejudgeBundle(path: string, policy: TrustPolicy, is_valid:
       head: rejudgeHead(rejudge),
       lines: rejudgeLines(rejudge),
       members: { rejudge },
-      holds: rejudge.equal,
+      holds: rejudge.equal !== false,
     }
   } finally {
     await bundle.close()

@@ -87,7 +87,7 @@ function requestOf({ from, to, format = 'pdf', cutOff, agents }: ReportOptions):
 async function withAgents(client: Client, request: ReportRequest): Promise<ReportRequest> {
   const { agent_ids } = request
   if (agent_ids === undefined || agent_ids === null) return request
-  const { agentOf } = await import('../git/agents.js')
+  const { agentOf } = await import('../account/agent-names.js')
   const ids: string[] = []
   for (const wanted of agent_ids) ids.push((await agentOf(client, wanted)).agent_id)
   return { ...request, agent_ids: [...new Set(ids)] }

@@ -6,6 +6,7 @@ import {
   evaluateAddCheckpoint,
   formatVerifier,
   parseAddCheckpoint,
+  parseJson,
   type Seen,
   type Signer,
   signatureLine,
@@ -90,7 +91,7 @@ function seenIn(path: string): Seen | null {
   const text = readIfThere(path)
   if (text === null) return null
   try {
-    const { size, root } = JSON.parse(text) as { size?: number; root?: string }
+    const { size, root } = parseJson(text) as { size?: number; root?: string }
     if (Number.isSafeInteger(size) && /^[0-9a-f]{64}$/.test(root ?? ''))
       return { size: size as number, root: Buffer.from(root as string, 'hex') }
   } catch {

@@ -13,7 +13,8 @@ A trace has one step per line, as the local engine and \`import --out\` write it
 --agent, else from meta.agent of the task.start of the task. An evaluation that blocked or asked is found by the
 evaluation_id of its answer, together with its agent. For an approval that is missing, the body to record is printed.
 
-Exit codes: 0 explained, 1 the manifest or the trace cannot be used, 2 usage`
+Exit codes: 0 explained, 1 a file cannot be used, 2 usage, or a part of the manifest is
+invalid and was left out`
 
 export function explainCommand(svc: string): Command {
   return new Command('explain')
@@ -25,15 +26,9 @@ export function explainCommand(svc: string): Command {
       new Option('--evaluation <id>', 'id of an evaluation that blocked or asked, instead of --step').conflicts([
         'step',
         'task',
-        'run',
       ]),
     )
     .option('--task <id>', 'id of the task; required when the trace has several')
-    .option(
-      '--run <number>',
-      'number of the run, for a task id that was used again after its end (default: the last)',
-      numberOf,
-    )
     .option('--agent <file>', 'file with the fields of the agent, YAML or JSON')
     .option('--json', 'print JSON')
     .addHelpText('after', example(svc))

@@ -5,9 +5,6 @@ import type { ApprovalRequired, Step } from '@svc/schemas'
 /** One step with the results of the policies. */
 export interface ExplainedStep extends Omit<Explanation, 'approvals'> {
   readonly task_id: string
-  /** Number of the run of the task id, from 1, and how many runs the trace has. */
-  readonly run: number
-  readonly runs: number
   /** Null for a step that was evaluated but did not happen. */
   readonly step: number | null
   readonly evaluation_id: string | null

@@ -7,25 +7,22 @@ import {
   occasionIn,
   onAgent,
   parseManifest,
-  type RunState,
   readYaml,
-  stateAfter,
   timesOf,
 } from '@svc/engine'
 import { isMap, printable } from '@svc/proof'
 import { readText } from '@svc/proof/verify'
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
-import { InputError } from '../errors.js'
+import { InputError, UsageError } from '../errors.js'
 import type { ExplainedStep } from './explained.js'
 import { recordedEvaluation, recordedTask } from './recorded-task.js'
-import { explanationText, nameOf } from './text.js'
+import { explanationText } from './text.js'
 
 export interface ExplainOptions {
   readonly trace: string
   readonly step?: number
   readonly evaluation?: string
   readonly task?: string
-  readonly run?: number
   readonly agent?: string
   readonly json?: true
 }
@@ -38,7 +35,8 @@ export async function runExplain(
   err: Writable,
 ): Promise<number> {
   try {
-    const manifest = path === undefined ? await bundledManifest(err) : readManifest(path, err)
+    const { manifest, invalid } =
+      path === undefined ? { manifest: await bundledManifest(err), invalid: false } : readManifest(path, err)
     const recorded = await recordedStep(options)
     const explained = explainStep(manifest, recorded)
     out.write(
@@ -46,38 +44,31 @@ export async function runExplain(
         ? `${JSON.stringify(explained, null, 2)}\n`
         : explanationText(explained, recorded.past).map(printable).join('\n'),
     )
-    return 0
+    return invalid ? 2 : 0
   } catch (error) {
     const { code, message } = error as { code?: string; message?: string }
     if (code === undefined) throw error
     err.write(`svc explain: ${printable(String(message))}\n`)
-    return 1
+    return error instanceof UsageError ? 2 : 1
   }
 }
 
-/** A step, the steps before it in its run, and its agent. */
-interface RecordedStep
-  extends Pick<ExplainedStep, 'task_id' | 'run' | 'runs' | 'step' | 'evaluation_id' | 'evaluated'> {
+/** A step, the steps before it in its task, and its agent. */
+interface RecordedStep extends Pick<ExplainedStep, 'task_id' | 'step' | 'evaluation_id' | 'evaluated'> {
   readonly past: readonly Step[]
   readonly agent: JsonMap
 }
 
-async function recordedStep({
-  trace,
-  task,
-  run,
-  step,
-  evaluation,
-  agent: file,
-}: ExplainOptions): Promise<RecordedStep> {
+async function recordedStep({ trace, task, step, evaluation, agent: file }: ExplainOptions): Promise<RecordedStep> {
   if (evaluation !== undefined) {
     const { steps: past, intended: evaluated, ...found } = await recordedEvaluation(trace, evaluation)
     return { ...found, past, evaluated, step: null, agent: file === undefined ? found.agent : readAgent(file) }
   }
-  const { steps, ...found } = await recordedTask(trace, task, run)
+  const { steps, ...found } = await recordedTask(trace, task)
   const index = steps.findIndex((one, position) => (one.step ?? position + 1) === step)
   const evaluated = steps[index]
-  if (evaluated === undefined) throw new InputError(`${nameOf(found)} has no step ${step}: it has ${steps.length}`)
+  if (evaluated === undefined)
+    throw new InputError(`task \`${found.task_id}\` has no step ${step}: it has ${steps.length}`)
   const agent = file === undefined ? agentOfTask(steps.slice(0, index + 1)) : readAgent(file)
   return { ...found, past: steps.slice(0, index), evaluated, step: step ?? null, evaluation_id: null, agent }
 }
@@ -88,14 +79,15 @@ async function bundledManifest(err: Writable): Promise<Manifest> {
   return (await import('@svc/engine/baseline')).baselineManifest
 }
 
-/** The valid policies of the manifest; errors of the others are printed. */
-function readManifest(path: string, err: Writable): Manifest {
+/** The valid policies of the manifest; errors of the others are printed, and make the command fail: they may have blocked the step. */
+function readManifest(path: string, err: Writable): { readonly manifest: Manifest; readonly invalid: boolean } {
   const { value, errors } = parseManifest(readText(path), path)
   for (const { file, line, column, message } of errors)
     err.write(`${printable(`${file}:${line}:${column}: ${message}`)}\n`)
-  if (value === null || (errors.length > 0 && value.policies.length === 0))
-    throw new InputError(`\`${path}\` has no valid policy`)
-  return value
+  if (value === null) throw new InputError(`\`${path}\` cannot be used`)
+  if (errors.length > 0 && value.policies.length === 0) throw new UsageError(`\`${path}\` has no valid policy`)
+  if (errors.length > 0) err.write('svc explain: the explanation lacks the invalid parts of the manifest\n')
+  return { manifest: value, invalid: errors.length > 0 }
 }
 
 /** The agent in `meta.agent` of the start of the task; `steps` end with the explained one. */
@@ -117,8 +109,7 @@ function explainStep(manifest: Manifest, { past, agent, evaluated, ...named }: R
   const times = timesOf([...past, evaluated])
   const history = historyOf(set, past, times)
   const context = { step: evaluated, agent, context: agent, history, now: times.at(-1) ?? 0 }
-  const state = past.reduce<RunState>((before, { step_type }) => stateAfter(before, step_type), 'none')
-  const { approvals, ...explanation } = explain(set, occasionIn(state, evaluated), context)
+  const { approvals, ...explanation } = explain(set, occasionIn(history, evaluated), context)
   const approval_required = approvalsRequired(approvals, (gate) => ({ step: { task_id: named.task_id, ...gate } }))
   return { ...named, evaluated, skipped, ...explanation, ...(approvals.length > 0 && { approval_required }) }
 }

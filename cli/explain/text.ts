@@ -15,7 +15,7 @@ export function explanationText(explained: ExplainedStep, past: readonly Step[])
   const passed = policies.filter(({ answer }) => answer === 'passed')
   const others = policies.filter(({ answer }) => answer === 'not_applicable')
   return [
-    `${step === null ? `evaluation ${explained.evaluation_id}` : `step ${step}`} of ${nameOf(explained)}: ${stepInWords(evaluated)}`,
+    `${step === null ? `evaluation ${explained.evaluation_id}` : `step ${step}`} of task \`${explained.task_id}\`: ${stepInWords(evaluated)}`,
     `${outcome === 'ask' ? 'ask (a person decides)' : outcome}, risk score ${risk_score}: ${violated.length} of ${policies.length} policies violated`,
     ...violated.flatMap((policy) => ['', ...violation(policy, past, asking.has(policy.policy_id))]),
     ...approval_required.flatMap((approval) => ['', ...approvalLines(approval)]),
@@ -29,11 +29,6 @@ export function explanationText(explained: ExplainedStep, past: readonly Step[])
     ...skipped.map((name) => `  ${name}`),
     '',
   ]
-}
-
-/** The task, with the number of the run when its id was used again. */
-export function nameOf({ task_id, run, runs }: Pick<ExplainedStep, 'task_id' | 'run' | 'runs'>): string {
-  return `task \`${task_id}\`${runs === 1 ? '' : ` (run ${run} of ${runs})`}`
 }
 
 function violation(policy: ExplainedPolicy, past: readonly Step[], asks: boolean): string[] {
@@ -54,9 +49,14 @@ function violation(policy: ExplainedPolicy, past: readonly Step[], asks: boolean
 }
 
 /** What the person approves, and the body for /record on a line of its own, to be copied. */
-function approvalLines({ binds, gate }: ApprovalRequired): string[] {
+function approvalLines({ binds, unbound, gate }: ApprovalRequired): string[] {
   const approved = binds === null ? 'this very step' : `${binds.map((path) => `\`${path}\``).join(', ')} of this step`
-  return [`approval required: once a person has approved ${approved}, record this gate`, `  ${JSON.stringify(gate)}`]
+  const open = unbound.map((path) => `\`${path}\``).join(', ')
+  return [
+    `approval required: once a person has approved ${approved}, record this gate`,
+    ...(open === '' ? [] : [`  not approved, and free to change: ${open}`]),
+    `  ${JSON.stringify(gate)}`,
+  ]
 }
 
 function approvedLine({ name, rule_type, approved_by_step: gate }: ExplainedPolicy): string {

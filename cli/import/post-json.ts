@@ -1,5 +1,5 @@
 // Requests to a platform with retries: the same content can be sent again.
-import { printable, requestJson } from '@svc/proof'
+import { parseJson, printable, requestJson } from '@svc/proof'
 import type { Problem } from '@svc/schemas'
 
 export interface Rejection {
@@ -78,7 +78,7 @@ const maxRetryAfterMs = 3_600_000
 
 function parseAnswer<T>(text: string): T | null {
   try {
-    return JSON.parse(text) as T
+    return parseJson(text) as T
   } catch {
     return null
   }

@@ -8,7 +8,7 @@ export function createLineCounts() {
   return {
     add: (found: TraceLineReading): void => {
       if (found.kind === 'evaluation') count.evaluations++
-      else if (found.kind === 'end') count.ended_tasks++
+      else if (found.kind === 'end' && found.step.step === undefined) count.ended_tasks++
       else if (found.kind === 'other') count[memberOf(found.name)]++
     },
     remarks: (): Remarks => {

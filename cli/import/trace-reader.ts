@@ -2,16 +2,13 @@
 import {
   agentOfStart,
   createStepCheck,
-  type RunState,
   readLines,
   readTraceLine,
-  startsRun,
-  stateAfter,
   type TraceLineReading,
-  taskIdOf,
   toolOfStep,
   toolsDeclaredBy,
 } from '@svc/engine'
+import { parseJson } from '@svc/proof'
 import { type Behavior, canonicalType, type Step } from '@svc/schemas'
 import { createGroups } from './groups.js'
 import type { ImportPlan } from './options.js'
@@ -29,7 +26,7 @@ export function createTraceReader(plan: ImportPlan): ImportReader {
   const counts = createLineCounts()
   const groups = createGroups<Step>()
   const agents = createAgents(plan)
-  const [surveyed, read] = [createRunIds(), createRunIds()]
+  const surveyed = new Set<string>()
   let survey_position = 0
   let read_position = 0
 
@@ -42,14 +39,16 @@ export function createTraceReader(plan: ImportPlan): ImportReader {
           continue
         }
         counts.add(found)
-        const run = surveyed.of(found)
-        if (found.kind !== 'step' || run === null) {
+        const step = stepIn(found)
+        if (step === null) {
           yield { runs: 0 }
           continue
         }
-        groups.note(run.key, survey_position)
-        agents.note(run.key, found.step)
-        yield { runs: run.is_new ? 1 : 0 }
+        const { task_id = '' } = step
+        groups.note(task_id, survey_position)
+        agents.note(task_id, step)
+        yield { runs: surveyed.has(task_id) ? 0 : 1 }
+        surveyed.add(task_id)
       }
     },
     agents: agents.all,
@@ -57,16 +56,12 @@ export function createTraceReader(plan: ImportPlan): ImportReader {
       for await (const { found } of linesIn(source, check)) {
         read_position++
         if ('reason' in found) continue
-        const run = read.of(found)
-        if (found.kind !== 'step' || run === null) continue
-        groups.add(run.key, found.step)
-        for (const [key, steps] of groups.complete(read_position)) {
-          const task_id = surveyed.taskIdOf(key)
-          const agent_id = agents.of(key)
-          yield {
-            place: `task ${task_id}`,
-            steps: steps.map((step) => ({ ...surveyed.numbered(key, step), agent_id, task_id }) as Behavior),
-          }
+        const step = stepIn(found)
+        if (step === null) continue
+        groups.add(step.task_id ?? '', step)
+        for (const [task_id, steps] of groups.complete(read_position)) {
+          const agent_id = agents.of(task_id)
+          yield { place: `task ${task_id}`, steps: steps.map((one) => ({ ...one, agent_id, task_id }) as Behavior) }
         }
       }
     },
@@ -95,65 +90,27 @@ function readLine(text: string, fault: Omit<Fault, 'reason'>, check: (step: Step
 /** The value of a line of another kind, which may show its format. */
 function valueOrNothing(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return parseJson(text) as unknown
   } catch {
     return undefined
   }
 }
 
-interface RunOfStep {
-  /** Names the run of the task id. */
-  readonly key: string
-  readonly is_new: boolean
+/** The step of a line, that of an end through /end_task included; null for other lines. */
+function stepIn(found: TraceLineReading): Step | null {
+  if (found.kind === 'end') return found.step.step === undefined ? null : found.step
+  return found.kind === 'step' ? found.step : null
 }
 
-/** Tells the runs of a task id apart: an id that is used again after its end is a new task. */
-function createRunIds() {
-  const tasks = new Map<string, { state: RunState; run: number; last_step: number }>()
-  /** The last number of the runs before, for a run that is numbered on. */
-  const numbered_from = new Map<string, number>()
-  return {
-    /** The run of a step; null for another line. */
-    of: (found: TraceLineReading): RunOfStep | null => {
-      if (found.kind === 'end') {
-        const task = tasks.get(found.task_id ?? '')
-        if (task !== undefined) task.state = 'none'
-      }
-      if (found.kind !== 'step') return null
-      const { task_id = '', step_type, step = 0 } = found.step
-      const task = tasks.get(task_id) ?? { state: 'none', run: 0, last_step: 0 }
-      tasks.set(task_id, task)
-      const is_new = startsRun(task.state, step_type)
-      if (is_new) task.run++
-      const key = `${task.run} ${task_id}`
-      if (is_new && step > task.last_step) numbered_from.set(key, task.last_step)
-      task.state = stateAfter(task.state, step_type)
-      task.last_step = Math.max(task.last_step, step)
-      return { key, is_new }
-    },
-    /** A run becomes a task of its own, whose first step is number 1. */
-    numbered: (key: string, step: Step): Step =>
-      step.step === undefined ? step : { ...step, step: step.step - (numbered_from.get(key) ?? 0) },
-    /** The first run keeps the id of its task; another one gets an id that no task has. */
-    taskIdOf: (key: string): string => {
-      const [run = ''] = key.split(' ', 1)
-      const task_id = key.slice(run.length + 1)
-      if (run === '1') return task_id
-      const named = `${task_id} (run ${run})`
-      return named.length <= 200 && !tasks.has(named) ? named : taskIdOf(task_id, `run ${run}`)
-    },
-  }
-}
-
-/** The agents of the runs: that of the option, else that of the start of the task, else that of its first step. */
+/** The agents of the tasks: that of the option, else that of the start of the task, else that of its first step. */
 function createAgents({ given_key, agent_key: default_key }: ImportPlan) {
   const keys = new Map<string, string>()
   const agents = new Map<string, { name: string; readonly declared: Set<string>; readonly used: Set<string> }>()
   return {
-    note: (run: string, step: Step): void => {
+    note: (task_id: string, step: Step): void => {
       const start = canonicalType(step.step_type) === 'task.start' ? agentOfStart(step) : null
-      const key = keys.get(run) ?? given_key ?? keyIn(start?.agent_key) ?? step.agent_id ?? default_key
-      keys.set(run, key)
+      const key = keys.get(task_id) ?? given_key ?? keyIn(start?.agent_key) ?? step.agent_id ?? default_key
+      keys.set(task_id, key)
       const agent = agents.get(key) ?? { name: key, declared: new Set<string>(), used: new Set<string>() }
       agents.set(key, agent)
       if (typeof start?.name === 'string' && start.name !== '') agent.name = start.name
@@ -161,7 +118,7 @@ function createAgents({ given_key, agent_key: default_key }: ImportPlan) {
       const used = toolOfStep(step)
       if (used !== null) agent.used.add(used)
     },
-    of: (run: string): string => keys.get(run) ?? default_key,
+    of: (task_id: string): string => keys.get(task_id) ?? default_key,
     all: () =>
       [...agents].map(([agent_key, { name, declared, used }]) => ({
         agent_key,

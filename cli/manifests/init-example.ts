@@ -17,7 +17,7 @@ policies:
     params: {field: input.amount, min: 0, max: 100, target_step_names: [refund]}
     severity: critical
     scope: step_execution
-    approval: {check_type: human_approval, binds: [step_name, input.order, input.amount]}
+    approval: {check_type: human_approval, binds: [step_name, input]}
     controls: ["EU-AI-Act:14"]
 
   # Blocks: the order of steps.

@@ -35,15 +35,14 @@ export function explainCommandFor(
   { svc, agent, result }: ReplayReport,
 ): string | null {
   const manifest = cause?.manifest ?? null
-  if (source === null || source.file === stdinName || step === null || step < 1 || manifest === null) return null
+  if (source === null || source === stdinName || step === null || step < 1 || manifest === null) return null
   if (task_id === '' && result.tasks > 1) return null
   const words = [
     'explain',
     ...(manifest === baselineWord ? [] : [fileWord(manifest)]),
     '--trace',
-    fileWord(source.file),
+    fileWord(source),
     ...(task_id === '' ? [] : ['--task', task_id]),
-    ...(source.runs === 1 ? [] : ['--run', `${source.run}`]),
     '--step',
     `${step}`,
     ...(agent === null ? [] : ['--agent', fileWord(agent)]),
@@ -115,9 +114,15 @@ function outcomesOf({ blocked_tasks, asked_tasks, warned_tasks }: ReplayResult):
   return parts.join('; ')
 }
 
-function flipsOf({ flipped_tasks, newly_blocked_tasks, no_longer_blocked_tasks, flips }: ReplayResult, old: string) {
-  const changed = `compared with ${old}: ${counted(flips.total, 'step')} in ${counted(flipped_tasks ?? 0, 'task')} ${flips.total === 1 ? 'changes' : 'change'}`
-  return `${changed}; newly blocked: ${counted(newly_blocked_tasks ?? 0, 'task')}; no longer blocked: ${counted(no_longer_blocked_tasks ?? 0, 'task')}`
+function flipsOf(result: ReplayResult, old: string): string {
+  const { flipped_tasks, newly_blocked_tasks, newly_asked_tasks, no_longer_blocked_tasks, flips } = result
+  const parts = [
+    `compared with ${old}: ${counted(flips.total, 'step')} in ${counted(flipped_tasks ?? 0, 'task')} ${flips.total === 1 ? 'changes' : 'change'}`,
+    `newly blocked: ${counted(newly_blocked_tasks ?? 0, 'task')}`,
+    `would now wait for a person: ${counted(newly_asked_tasks ?? 0, 'task')}`,
+    `no longer blocked: ${counted(no_longer_blocked_tasks ?? 0, 'task')}`,
+  ]
+  return parts.join('; ')
 }
 
 function lossesOf({ history_lost, skipped_tasks, rejected }: ReplayResult): string[] {
@@ -147,10 +152,10 @@ export function shortened(text: string, length = 60): string {
 }
 
 /** The step with its task. */
-export function stepName({ task_id, run, step, step_type, verb, step_name }: StepPlace): string {
+export function stepName({ task_id, step, step_type, verb, step_name }: StepPlace): string {
   const number = step === null ? 'its end' : `step ${step}`
   const what = [step_type, verb, step_name].filter((part) => part !== null).join(' ')
-  return `task \`${shortened(task_id)}\`${run === 1 ? '' : ` (run ${run})`}, ${number}: ${shortened(what, 100)}`
+  return `task \`${shortened(task_id)}\`, ${number}: ${shortened(what, 100)}`
 }
 
 /** What the policy did, and why. */

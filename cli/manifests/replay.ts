@@ -15,8 +15,8 @@ history that was recorded, with the policies for the agent in meta.agent of its 
 
 A step that a policy would have blocked has happened all the same, and the steps after it are evaluated on the path that
 was recorded. A step that was recorded as blocked (output.status) is evaluated, and counts for nothing afterwards. Lines of
-evaluations and incidents are no steps. A task id that is used again after its end is another task. Files are read in the
-order given, as one trace.
+evaluations and incidents are no steps. A task id that continues after its end is one task with one history. Files are
+read in the order given, as one trace.
 
 Exit codes: 0 replayed, 1 a manifest or a line cannot be read or --fail-on matched, 2 usage`
 

@@ -6,11 +6,18 @@ import { quote } from '../check/quote.js'
 /** A step, the end of a task through /end_task, an evaluation that blocked or asked, or another line of the local engine. */
 export type TraceLineReading =
   | { readonly kind: 'step'; readonly step: Step }
-  | { readonly kind: 'end'; readonly task_id: string | undefined }
+  | EndReading
   | { readonly kind: 'evaluation'; readonly row: EvaluationRow }
   /** `name` is the kind of the line. */
   | { readonly kind: 'other'; readonly name: unknown }
   | { readonly kind: 'problem'; readonly problem: string }
+
+/** The end of a task through /end_task: a task.end that its steps may lack. */
+export interface EndReading {
+  readonly kind: 'end'
+  readonly task_id: string | undefined
+  readonly step: Step
+}
 
 /** An evaluation in which the local engine blocked the step or asked. */
 export interface EvaluationRow {
@@ -33,10 +40,20 @@ export function readTraceLine(text: string): TraceLineReading {
     const fault = notText(rest, idMembers)
     if (fault !== null) return problem(fault)
   }
-  if (kind === 'end') return { kind, task_id: rest.task_id as string | undefined }
+  if (kind === 'end') return endOf(line)
   if (kind === 'evaluation') return evaluationOf(rest)
   if (kind !== undefined && kind !== 'step') return { kind: 'other', name: kind }
   return stepOf(rest)
+}
+
+function endOf({ task_id, step, agent_id, recorded_at }: JsonMap): TraceLineReading {
+  const members = {
+    ...(typeof task_id === 'string' && { task_id }),
+    ...(typeof agent_id === 'string' && { agent_id }),
+    ...(Number.isSafeInteger(step) && { step: step as number }),
+    ...(typeof recorded_at === 'string' && parseTimestamp(recorded_at) !== null && { timestamp: recorded_at }),
+  }
+  return { kind: 'end', task_id: members.task_id, step: { ...members, step_type: 'task.end' } }
 }
 
 function stepOf(value: JsonMap): TraceLineReading {
@@ -47,7 +64,7 @@ function stepOf(value: JsonMap): TraceLineReading {
   const fault = notText(value, textMembers) ?? notFlag(value) ?? verbFault(step)
   if (fault !== null) return problem(fault)
   if (step.timestamp != null && parseTimestamp(step.timestamp) === null)
-    return problem(`\`timestamp\` is ${quote(step.timestamp)}: write an RFC 3339 time, such as 2026-01-31T08:00:00Z`)
+    return problem(`\`timestamp\` is ${quote(step.timestamp)}: write an ISO 8601 time, such as 2026-01-31T08:00:00Z`)
   // Only an incident may be deeper, because it quotes the parameters of its policy.
   if (isDeeperThan(step, maxRequestDepth)) return problem(`the step is nested deeper than ${maxRequestDepth} levels`)
   return { kind: 'step', step }

@@ -4,12 +4,7 @@ import type { JsonMap, Step } from '@svc/schemas'
 import { createReplay, type EvaluatedStep, type Replay } from './replay.js'
 import type { ReplayPolicies, ReplayPolicy } from './replay-policies.js'
 import type { Flip } from './replay-result.js'
-
-/**
- * `newly_blocked`: a step blocks that no step did before. `no_longer_blocked`: the reverse. `newly_asked`: neither of them, and a
- * step asks a person where none blocked or asked before.
- */
-export type TaskChange = 'newly_blocked' | 'newly_asked' | 'no_longer_blocked'
+import { changeOf, mark, newMarks, type TaskChange } from './replay-tasks.js'
 
 export interface TaskComparison {
   /** Null for a task without such a change, also when a step flips to or from a report alone. */
@@ -106,25 +101,6 @@ function replayOf(
   onFlip: (flip: Flip) => void = () => undefined,
 ): Replay {
   return createReplay({ ...sides, agent: () => given.agent, one_by_one: true, max_listed: 0, onStep, onFlip })
-}
-
-interface TaskMarks {
-  blocked: boolean
-  asked: boolean
-}
-
-function newMarks(): TaskMarks {
-  return { blocked: false, asked: false }
-}
-
-function mark(marks: TaskMarks, outcome: Flip['after']): void {
-  if (outcome === 'block') marks.blocked = true
-  else if (outcome === 'ask') marks.asked = true
-}
-
-function changeOf(old: TaskMarks, now: TaskMarks): TaskChange | null {
-  if (old.blocked !== now.blocked) return now.blocked ? 'newly_blocked' : 'no_longer_blocked'
-  return now.asked && !old.asked && !old.blocked ? 'newly_asked' : null
 }
 
 function forEveryAgent(policies: readonly ReplayPolicy[]): ReplayPolicies {

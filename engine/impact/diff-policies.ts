@@ -22,7 +22,27 @@ export function pairPolicies(old: Manifest | null, next: Manifest | null): Polic
   const pairs = (next?.policies ?? []).map((policy) =>
     pairOf(before.get(policy.name) ?? gone.get(contentOf(policy))?.shift() ?? null, policy),
   )
-  return [...pairs, ...[...gone.values()].flat().map((policy) => pairOf(policy, null))]
+  const left = [...gone.values()].flat()
+  const renamed = withTightened(pairs, left)
+  return [...renamed, ...left.map((policy) => pairOf(policy, null))]
+}
+
+/** Comparisons of policies that are gone with policies that are new: a manifest in which every name changed would take seconds. */
+const maxComparisons = 10_000
+
+/** Takes an added policy for one of `left`, which it removes, where it is the same rule and stricter: renamed and tightened. */
+function withTightened(pairs: readonly PolicyPair[], left: WrittenPolicy[]): PolicyPair[] {
+  let comparisons = 0
+  return pairs.map((pair) => {
+    if (pair.old !== null || pair.next === null || left.length === 0) return pair
+    const { next } = pair
+    const at = left.findIndex((old) => {
+      if (old.rule_type !== next.rule_type || old.scope !== next.scope || ++comparisons > maxComparisons) return false
+      return effectOn(old, next, diffPolicy(old, next)) === 'stricter'
+    })
+    const [old] = at < 0 ? [] : left.splice(at, 1)
+    return old === undefined ? pair : pairOf(old, next)
+  })
 }
 
 /** The change of a pair; null for equal policies. */

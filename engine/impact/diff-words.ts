@@ -26,7 +26,8 @@ export function memberWords({ path, old, new: next, effect }: MemberChange): { p
   return { path: shown, what: `${valuesInWords(old, next)} (${changeWord(effect)})` }
 }
 
-function valuesInWords(old: unknown, next: unknown): string {
+/** An old and a new value, such as `3 → 10`. */
+export function valuesInWords(old: unknown, next: unknown): string {
   if (Array.isArray(old) && Array.isArray(next)) {
     const [removed, added] = [without(old, next), without(next, old)]
     const parts = [

@@ -4,9 +4,9 @@ import { messageMarkdown, shortened } from '../findings/markdown-parts.js'
 import type { Cause, StepPlace } from './replay-result.js'
 
 /** The task, and the step with what it was. */
-export function placeCells({ task_id, run, step, step_type, verb, step_name }: StepPlace): [string, string] {
+export function placeCells({ task_id, step, step_type, verb, step_name }: StepPlace): [string, string] {
   const what = [step_type, verb, step_name].flatMap((part) => part ?? []).join(' ')
-  const task = `${markdownCode(shortened(task_id))}${run === 1 ? '' : ` (run ${run})`}`
+  const task = markdownCode(shortened(task_id))
   return [task, `${step === null ? 'its end' : step}: ${markdownText(shortened(what))}`]
 }
 

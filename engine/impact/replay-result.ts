@@ -10,11 +10,9 @@ export type PolicyEffect = 'blocks' | 'asks' | 'warns' | 'observed' | 'waived'
 /** A step of a recorded task, so that a person finds it again. */
 export interface StepPlace {
   readonly task_id: string
-  /** Number of the run of the task id, from 1: an id that is used again after its end is a new task. */
-  readonly run: number
-  /** The file with all steps of the run, and the number of the run in it; null for a run in several files. */
-  readonly source: { readonly file: string; readonly run: number; readonly runs: number | null } | null
-  /** Its own number, else its position in the run; null for an end without a step. */
+  /** The file with all steps of the task; null for a task in several files. */
+  readonly source: string | null
+  /** Its own number, else its position in the task; null for an end without a step. */
   readonly step: number | null
   readonly step_type: string
   readonly verb: string | null
@@ -42,7 +40,7 @@ export interface PolicyTally {
   readonly asked: number
   readonly tasks_violated: number
   /** The first violation. */
-  readonly example: Pick<StepPlace, 'task_id' | 'run' | 'step'> | null
+  readonly example: Pick<StepPlace, 'task_id' | 'step'> | null
 }
 
 /** A violated policy as the cause of an outcome. */
@@ -89,9 +87,11 @@ export interface ReplayResult {
   readonly blocked_tasks: number
   readonly asked_tasks: number
   readonly warned_tasks: number
-  /** Tasks with at least one flip; null without a set to compare with, as are the two below. */
+  /** Tasks with at least one flip; null without a set to compare with, as are the three below. */
   readonly flipped_tasks: number | null
   readonly newly_blocked_tasks: number | null
+  /** Tasks that neither set blocks, and of which only the new one asks a person. */
+  readonly newly_asked_tasks: number | null
   readonly no_longer_blocked_tasks: number | null
   /** Steps that were recorded as blocked: they did not happen, and count for nothing in the history. */
   readonly recorded_blocks: number

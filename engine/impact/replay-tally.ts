@@ -3,8 +3,8 @@ import type { PolicyResult } from '@svc/schemas'
 import type { Decision } from '../policy/evaluate.js'
 import { effectOf } from './replay-causes.js'
 import type { PolicyTally, StepPlace } from './replay-result.js'
-import type { Run } from './replay-runs.js'
 import type { ReplaySets, Side } from './replay-sets.js'
+import type { ReplayedTask } from './replay-tasks.js'
 
 /** Numbers by the id of the policy. */
 export interface Tally {
@@ -36,7 +36,7 @@ export function countDecision(
   tally: Tally,
   { listed }: ReplaySets,
   decision: Decision,
-  run: Run,
+  task: ReplayedTask,
   place: () => StepPlace,
 ): void {
   // The shared list of results, when no policy is violated and none is approved.
@@ -50,7 +50,7 @@ export function countDecision(
       const effect = effectOf(policy, result, decision.outcome)
       if (effect === 'blocks') count(tally.blocked, id)
       if (effect === 'asks') count(tally.asked, id)
-      countTask(tally, result, run, place)
+      countTask(tally, result, task, place)
     } else if (result.approved_by_step !== undefined) {
       count(tally.approved, id)
       count(tally.passed, id)
@@ -61,16 +61,16 @@ export function countDecision(
 function countTask(
   { tasks_violated, examples }: Tally,
   { policy_id: id }: PolicyResult,
-  run: Run,
+  task: ReplayedTask,
   place: () => StepPlace,
 ) {
-  run.violated ??= new Set()
-  if (run.violated.has(id)) return
-  run.violated.add(id)
+  task.violated ??= new Set()
+  if (task.violated.has(id)) return
+  task.violated.add(id)
   count(tasks_violated, id)
   if (examples[id] !== null) return
-  const { task_id, run: number, step } = place()
-  examples[id] = { task_id, run: number, step }
+  const { task_id, step } = place()
+  examples[id] = { task_id, step }
 }
 
 function count(numbers: Float64Array, id: number): void {

@@ -5,16 +5,15 @@ import { isBlocked } from '@svc/schemas'
 import type { TraceLineReading } from '../convert/trace-line.js'
 import { timeAfter } from '../manifest/past.js'
 import { type Decision, evaluateAndCount } from '../policy/evaluate.js'
-import { newDeferredHistory, record } from '../policy/history.js'
+import { newDeferredHistory, occasionIn, record } from '../policy/history.js'
 import type { Occasion } from '../policy/plan.js'
-import { occasionIn, stateAfter } from '../policy/runs.js'
 import type { RuleContext } from '../rules/rule.js'
 import { createOutcomes, type Outcomes } from './replay-outcomes.js'
 import type { ReplayPolicies } from './replay-policies.js'
 import type { Flip, ReplayResult } from './replay-result.js'
-import { createRuns, newRun, type Run, type Runs } from './replay-runs.js'
 import { createSets, type ReplaySets } from './replay-sets.js'
 import { createSkipped, type Skipped } from './replay-skipped.js'
+import { createReplayedTasks, newReplayedTask, type ReplayedTask, type ReplayedTasks } from './replay-tasks.js'
 
 export interface ReplayOptions {
   readonly policies: ReplayPolicies
@@ -22,21 +21,20 @@ export interface ReplayOptions {
   readonly against?: ReplayPolicies
   /** The agent of every task, or of each task by its id, in place of `meta.agent` of its start. */
   readonly agent?: JsonMap | ((task_id: string) => JsonMap)
-  /** Running tasks in memory; default 10,000. Those that go on after their history was dropped are reported. */
+  /** Running tasks in memory; default 10,000. Those that continue after their history was dropped are reported. */
   readonly max_running?: number
   /** First blocks and flips in the result; default 1,000. */
   readonly max_listed?: number
-  /** The steps of each task follow each other, and no task goes on later: only the current one is kept in memory. */
+  /** The steps of each task follow each other: only the current one is kept in memory. */
   readonly one_by_one?: boolean
   /** Receives every evaluated step, in the order of the trace. */
   readonly onStep?: (evaluated: EvaluatedStep) => void
-  /** Receives every flip, in the order of the trace; the place of its source has no number of runs. */
+  /** Receives every flip, in the order of the trace. */
   readonly onFlip?: (flip: Flip) => void
 }
 
 export interface EvaluatedStep {
   readonly task_id: string
-  readonly run: number
   /** With the occasion `end`, a task.end that stands for the end through /end_task. */
   readonly step: Step
   readonly occasion: Occasion
@@ -56,9 +54,9 @@ export interface Replay {
 }
 
 const bounds = {
-  /** A task that ends is followed by few late steps, and soon; to keep 1,000 histories took 10.3 µs a step instead of 7.8. */
-  max_ended: 100,
-  /** Beyond it an id that goes on counts as a new task: about 100 bytes each. */
+  /** An id that continues after its end mostly does so soon. */
+  max_ended: 1_000,
+  /** Beyond it an id that continues counts as a new task: about 100 bytes each. */
   max_past: 1_000_000,
 }
 const oneByOne = { max_running: 1, max_ended: 1, max_past: 0 }
@@ -70,23 +68,23 @@ const oneByOne = { max_running: 1, max_ended: 1, max_past: 0 }
 export function createReplay(options: ReplayOptions): Replay {
   const { policies, against = null, agent = null, max_running = 10_000, max_listed = 1000, onStep = null } = options
   const sets = createSets(policies, against)
-  const runs = createRuns(options.one_by_one ? oneByOne : { max_running, ...bounds }, (task_id, source, known) => {
+  const tasks = createReplayedTasks(options.one_by_one ? oneByOne : { max_running, ...bounds }, (task_id, source) => {
     const given = typeof agent === 'function' ? agent(task_id) : agent
-    return newRun(task_id, source, known, given, sets.viewOf(given ?? {}))
+    return newReplayedTask(task_id, source, given, sets.viewOf(given ?? {}))
   })
   const state: ReplayState = {
     sets,
-    runs,
+    tasks,
     is_agent_given: agent !== null,
     onStep,
-    outcomes: createOutcomes(sets, runs, max_listed, options.onFlip),
+    outcomes: createOutcomes(sets, max_listed, options.onFlip),
     skipped: createSkipped(),
     counts: { tasks: 0, steps: 0, ended: 0, recorded_blocks: 0, unreadable_lines: 0 },
   }
   return {
     add: (line, source = '') => {
       if (line.kind === 'step') addStep(state, line.step, source)
-      else if (line.kind === 'end') endTask(state, line.task_id ?? '')
+      else if (line.kind === 'end') endTask(state, line.step)
       else if (line.kind === 'evaluation') noteEvaluation(state, line.row.task_id)
       else if (line.kind === 'problem') state.counts.unreadable_lines += 1
     },
@@ -96,7 +94,7 @@ export function createReplay(options: ReplayOptions): Replay {
 
 interface ReplayState {
   readonly sets: ReplaySets
-  readonly runs: Runs
+  readonly tasks: ReplayedTasks
   readonly is_agent_given: boolean
   readonly onStep: ((evaluated: EvaluatedStep) => void) | null
   readonly outcomes: Outcomes
@@ -105,63 +103,64 @@ interface ReplayState {
 }
 
 function addStep(state: ReplayState, step: Step, source: string): void {
-  const { sets, runs, counts } = state
-  const run = runs.open(step.task_id ?? '', step.step_type, source)
-  if (run.length === 0) {
+  const { sets, tasks, counts } = state
+  const task = tasks.open(step.task_id ?? '', source)
+  if (task.length === 0) {
     counts.tasks += 1
-    state.skipped.noteStep(run.task_id)
-  } else if (run.history === null) loseHistory(state, run)
-  if (run.last_source !== source) {
-    run.last_source = source
-    run.run_in_last = 1
-  }
-  run.length += 1
+    state.skipped.noteStep(task.task_id)
+  } else if (task.history === null) loseHistory(state, task)
+  task.one_source &&= task.source === source
+  task.length += 1
   counts.steps += 1
-  run.now = timeAfter(run.now, step)
-  run.history ??= newDeferredHistory(sets.whole)
-  takeAgent(state, run, step)
-  evaluateStep(state, run, step, occasionIn(run.state, step), numberOf(step, run))
-  record(sets.whole, run.history, step, run.now)
+  task.now = timeAfter(task.now, step)
+  task.history ??= newDeferredHistory(sets.whole)
+  takeAgent(state, task, step)
+  evaluateStep(state, task, step, occasionIn(task.history, step), numberOf(step, task))
+  recordStep(state, task, step)
   if (isBlocked(step)) counts.recorded_blocks += 1
-  const before = run.state
-  run.state = stateAfter(before, step.step_type)
-  if (run.state === 'running') return
-  if (before !== 'ended') counts.ended += 1
-  runs.settle(run)
+}
+
+function recordStep({ sets, tasks, counts }: ReplayState, task: ReplayedTask, step: Step): void {
+  if (task.history === null) return
+  record(sets.whole, task.history, step, task.now ?? 0)
+  if (!task.history.finished) return
+  if (!task.ended) counts.ended += 1
+  task.ended = true
+  tasks.finish(task)
 }
 
 /** The number by which `svc explain` finds the step. */
-function numberOf({ step }: Step, { length }: Run): number {
+function numberOf({ step }: Step, { length }: ReplayedTask): number {
   return Number.isSafeInteger(step) ? (step as number) : length
 }
 
 /** The agent is in `meta.agent` of the first step that has one: the start of the task. */
-function takeAgent({ sets, is_agent_given }: ReplayState, run: Run, { meta }: Step): void {
-  const given = is_agent_given || run.agent !== null ? undefined : meta?.agent
+function takeAgent({ sets, is_agent_given }: ReplayState, task: ReplayedTask, { meta }: Step): void {
+  const given = is_agent_given || task.agent !== null ? undefined : meta?.agent
   if (given !== undefined) {
-    run.agent = isMap(given) ? given : {}
-    run.view = sets.viewOf(run.agent)
+    task.agent = isMap(given) ? given : {}
+    task.view = sets.viewOf(task.agent)
   }
-  if (run.length === 1 || given !== undefined) run.view.tasks += 1
+  if (task.length === 1 || given !== undefined) task.view.tasks += 1
 }
 
 function evaluateStep(
   { sets, outcomes, onStep }: ReplayState,
-  run: Run,
+  task: ReplayedTask,
   step: Step,
   occasion: Occasion,
   number: number | null,
 ) {
-  const agent = run.agent ?? noAgent
-  const history = run.history ?? newDeferredHistory(sets.whole)
+  const agent = task.agent ?? noAgent
+  const history = task.history ?? newDeferredHistory(sets.whole)
   // Both sets share the readings of the step, as they share the history: they are parts of one set.
-  const context: RuleContext = { step, agent, context: agent, history, now: run.now ?? 0, readings: [] }
-  const { set, against } = run.view
+  const context: RuleContext = { step, agent, context: agent, history, now: task.now ?? 0, readings: [] }
+  const { set, against } = task.view
   const after = evaluateAndCount(set, occasion, context, outcomes.passed)
   const before = against === null ? null : evaluateAndCount(against, occasion, context, outcomes.passed)
-  onStep?.({ task_id: run.task_id, run: run.run, step, occasion, after, before })
+  onStep?.({ task_id: task.task_id, step, occasion, after, before })
   if (isQuiet(after) && (before === null || isQuiet(before))) return
-  outcomes.note(run, step, number, after, before)
+  outcomes.note(task, step, number, after, before)
 }
 
 const noAgent: JsonMap = {}
@@ -171,29 +170,28 @@ function isQuiet({ policies, passed }: Decision): boolean {
   return policies === passed
 }
 
-/** The end of a task through /end_task: its task rules are evaluated unless a task.end did that. */
-function endTask(state: ReplayState, task_id: string): void {
-  const run = state.runs.find(task_id)
-  if (run === null) return
-  if (run.state === 'running') {
-    state.counts.ended += 1
-    const agent_id = run.agent?.agent_id
-    const step = { ...(typeof agent_id === 'string' && { agent_id }), step_type: 'task.end', task_id }
-    if (run.history === null) loseHistory(state, run)
-    else evaluateStep(state, run, step, 'end', null)
+/** The end of a task through /end_task: a task.end that evaluates its task rules, unless an earlier one did that. */
+function endTask(state: ReplayState, step: Step): void {
+  const task = state.tasks.find(step.task_id ?? '')
+  if (task === null || task.length === 0 || task.history?.finished === true) return
+  if (task.history === null) {
+    loseHistory(state, task)
+    return
   }
-  run.state = 'none'
-  state.runs.settle(run)
+  const agent_id = task.agent?.agent_id
+  task.now = timeAfter(task.now, step)
+  evaluateStep(state, task, { ...(typeof agent_id === 'string' && { agent_id }), ...step }, 'end', null)
+  recordStep(state, task, step)
 }
 
 /** Reports a task of which only evaluations are recorded: they are not steps. */
-function noteEvaluation({ runs, skipped }: ReplayState, task_id: string): void {
-  if (runs.find(task_id) === null) skipped.noteEvaluation(task_id)
+function noteEvaluation({ tasks, skipped }: ReplayState, task_id: string): void {
+  if (tasks.find(task_id) === null) skipped.noteEvaluation(task_id)
 }
 
-function loseHistory({ skipped }: ReplayState, run: Run): void {
-  if (!run.history_lost) skipped.noteLost(run.task_id)
-  run.history_lost = true
+function loseHistory({ skipped }: ReplayState, task: ReplayedTask): void {
+  if (!task.history_lost) skipped.noteLost(task.task_id)
+  task.history_lost = true
 }
 
 function resultOf({ sets, outcomes, skipped, counts }: ReplayState): ReplayResult {

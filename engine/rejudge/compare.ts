@@ -33,16 +33,17 @@ function resultsIn(recorded: unknown): CommittedResult[] | null {
   return new Set(ids).size === ids.length ? recorded : null
 }
 
-const members = ['policy_id', 'version', 'violated', 'code', 'approved_by_step']
+const members = ['policy_id', 'version', 'violated', 'code', 'approved_by_step', 'applied']
 
 function isResult(value: unknown): value is CommittedResult {
   if (!isMap(value)) return false
-  const { policy_id, version, violated, code, approved_by_step } = value
+  const { policy_id, version, violated, code, approved_by_step, applied } = value
   return (
     Object.keys(value).every((name) => members.includes(name)) &&
     [policy_id, version].every(Number.isSafeInteger) &&
     typeof violated === 'boolean' &&
     (code === null || typeof code === 'string') &&
-    (approved_by_step === undefined || approved_by_step === null || Number.isSafeInteger(approved_by_step))
+    (approved_by_step === undefined || approved_by_step === null || Number.isSafeInteger(approved_by_step)) &&
+    (applied === undefined || applied === true)
   )
 }

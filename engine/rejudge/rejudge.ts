@@ -70,7 +70,7 @@ export class Rejudge {
 
   finish(): RejudgeVerdict {
     return {
-      equal: this.#mismatches.length === 0,
+      equal: this.#mismatches.length > 0 ? false : this.#evaluated === 0 ? null : true,
       engine: versionOf('engine'),
       steps: this.#steps,
       evaluated: this.#evaluated,
@@ -182,8 +182,8 @@ export class Rejudge {
     if (read === null || history === undefined)
       return this.#parts.bodyOf(policy_set) === null ? 'policy_set_missing' : 'policy_set_unreadable'
     if (facts === undefined) return 'agent_facts_unknown'
-    const { decision } = evaluateLogged(history, step, facts)
-    const found = differences(recorded, committedResults(decision, read.policies))
+    const evaluated = evaluateLogged(history, step, facts)
+    const found = differences(recorded, committedResults(evaluated, read.policies))
     // What this engine rejects it cannot evaluate; the results of the other policies are compared all the same.
     const own = found.filter(({ policy_id }) => policy_id === null || !read.rejected.has(policy_id))
     for (const difference of own) this.#note(log_index, record, difference, read)

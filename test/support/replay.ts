@@ -10,10 +10,7 @@ import {
   policiesOfManifests,
   type ReplayLine,
   type ReplayOptions,
-  type RunState,
   record,
-  startsRun,
-  stateAfter,
   timesOf,
 } from '@svc/engine'
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
@@ -21,7 +18,6 @@ import type { JsonMap, Manifest, Step } from '@svc/schemas'
 /** The answer on one step. */
 export interface StepAnswer {
   readonly task_id: string
-  readonly run: number
   readonly outcome: string
   readonly violated: readonly string[]
 }
@@ -31,10 +27,10 @@ export function replayAnswers(lines: readonly ReplayLine[], options: Omit<Replay
   const answers: StepAnswer[] = []
   const replay = createReplay({
     ...options,
-    onStep: ({ task_id, run, after, occasion }) => {
+    onStep: ({ task_id, after, occasion }) => {
       // The end through /end_task is not a step.
       if (occasion === 'end') return
-      answers.push({ task_id, run, outcome: after.outcome, violated: namesOf(after.policies) })
+      answers.push({ task_id, outcome: after.outcome, violated: namesOf(after.policies) })
     },
   })
   for (const line of lines) replay.add(line)
@@ -42,9 +38,7 @@ export function replayAnswers(lines: readonly ReplayLine[], options: Omit<Replay
 }
 
 interface ExplainedTask {
-  runs: number
-  state: RunState
-  /** The steps of the latest run, and its history. */
+  /** Its steps, and its history. */
   past: Step[]
   set: PolicySet
   history: History
@@ -67,25 +61,23 @@ export function explainedAnswers(lines: readonly ReplayLine[], manifest: Manifes
     const { step } = line
     const { task_id = '' } = step
     const known = tasks.get(task_id)
-    const begins = known === undefined || startsRun(known.state, step.step_type)
-    const task = begins ? newTask(setFor(given ?? agentIn(step)), (known?.runs ?? 0) + 1) : known
+    const task = known ?? newTask(setFor(given ?? agentIn(step)))
     const now = timesOf([...task.past, step]).at(-1) ?? 0
     const agent = given ?? agentIn(task.past[0] ?? step)
     const context = { step, agent, context: agent, history: task.history, now }
-    const { outcome, policies } = explain(task.set, occasionIn(task.state, step), context)
+    const { outcome, policies } = explain(task.set, occasionIn(task.history, step), context)
     for (const { name, answer } of policies)
       if (answer !== 'not_applicable') applicable.set(name, (applicable.get(name) ?? 0) + 1)
-    answers.push({ task_id, run: task.runs, outcome, violated: namesOf(policies) })
+    answers.push({ task_id, outcome, violated: namesOf(policies) })
     record(task.set, task.history, step, now)
     task.past.push(step)
-    task.state = stateAfter(task.state, step.step_type)
     tasks.set(task_id, task)
   }
   return { answers, applicable }
 }
 
-function newTask(set: PolicySet, runs: number): ExplainedTask {
-  return { runs, state: 'none', past: [], set, history: newHistory(set) }
+function newTask(set: PolicySet): ExplainedTask {
+  return { past: [], set, history: newHistory(set) }
 }
 
 /** The agent of a task that begins with the step. */

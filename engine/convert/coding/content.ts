@@ -1,5 +1,6 @@
 // Contents of transcripts as steps keep them: texts as they are, images by their digest.
 import { createHash } from 'node:crypto'
+import { parseJson } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 import { depthOf, maxValueDepth } from '../exact.js'
 import { isMap } from '../is-map.js'
@@ -68,7 +69,7 @@ export function textOf(value: unknown): string {
 /** Parses a line as a program wrote it; undefined when it is not JSON. What evidence cannot hold is replaced. */
 export function lenientValue(text: string): unknown {
   try {
-    return cleaned(JSON.parse(text), 0)
+    return cleaned(parseJson(text), 0)
   } catch {
     return undefined
   }
