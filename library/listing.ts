@@ -43,16 +43,16 @@ export const listing = [
   },
   {
     "path": "compliance/iso-42001.yaml",
-    "blob_sha": "a88ed1a995e53721d306e080bdd740ff48f700c3",
-    "size": 10120,
+    "blob_sha": "be89cb61323fc2db9c8e3dc128b4ab3dde72f965",
+    "size": 9621,
     "name": "ISO/IEC 42001",
     "version": "1.0.0",
     "policies": 12
   },
   {
     "path": "developer/coding-agent.yaml",
-    "blob_sha": "9d26fb3cb993f1eb4f2bc73589dcb7e9d20cca1b",
-    "size": 19733,
+    "blob_sha": "b282b0578c3201b0718c9cf215167b90d14faa94",
+    "size": 19234,
     "name": "Coding agent",
     "version": "1.0.0",
     "policies": 16
@@ -83,8 +83,8 @@ export const listing = [
   },
   {
     "path": "security/agentic-baseline.yaml",
-    "blob_sha": "750a4cb9a783896f8db0b0c827d02a878490d820",
-    "size": 28404,
+    "blob_sha": "c13e8029a9f84fc62d2050abaec6c8e778528066",
+    "size": 29456,
     "name": "Baseline",
     "version": "2.0.0",
     "policies": 15
@@ -107,8 +107,8 @@ export const listing = [
   },
   {
     "path": "security/prompt-injection-flow.yaml",
-    "blob_sha": "335d9421d7aaaa23aa884b1027ec8fdd0f4ca5b1",
-    "size": 12927,
+    "blob_sha": "643b5fb349f4a6445f4fa3b813c31ed4071fa2f9",
+    "size": 12428,
     "name": "Prompt injection flow",
     "version": "1.0.0",
     "policies": 14

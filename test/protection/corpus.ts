@@ -117,24 +117,30 @@ function taskPath(tools: Source['tools'], task: HonestTask, attack?: Injected): 
   const steps: PathStep[] = []
   const spawned = new Map<unknown, number>()
   const honest = (step: Behavior) => steps.push({ step, injected: false, harm: false })
+  const called = (step: Behavior) => {
+    honest(modelCall(task.user))
+    honest(step)
+  }
   const inject = (index: number) => {
     if (attack?.after !== index) return
-    for (const call of attack.calls)
+    for (const call of attack.calls) {
+      honest(modelCall(task.user))
       steps.push({
         step: spawnNamed(stepOf(tools, call), spawned, steps.length),
         injected: true,
         harm: call.harm ?? false,
       })
+    }
   }
   honest({ step_type: 'task.start' })
   honest(userMessage(task.user))
   inject(-1)
   for (const [index, call] of task.calls.entries()) {
     if ('user' in call) honest(userMessage(call.user))
-    else honest(spawnNamed(stepOf(tools, carrying(task, index, call, attack?.injection)), spawned, steps.length))
+    else called(spawnNamed(stepOf(tools, carrying(task, index, call, attack?.injection)), spawned, steps.length))
     inject(index)
   }
-  honest({
+  called({
     step_type: 'step.message',
     verb: 'POST',
     input: { content: task.reply },
@@ -147,6 +153,16 @@ function taskPath(tools: Source['tools'], task: HonestTask, attack?: Injected): 
 // Messages of the user have no name, because no tool sends them.
 function userMessage(content: string): Behavior {
   return { step_type: 'step.message', verb: 'GET', output: { content }, properties: { counterpart: { kind: 'user' } } }
+}
+
+/** The model decides each act. Its name is not the one of a tool. */
+function modelCall(content: string): Behavior {
+  return {
+    step_type: 'step.model',
+    verb: 'POST',
+    step_name: 'model-1',
+    input: { messages: [{ role: 'user', content }] },
+  }
 }
 
 function stepOf(tools: Source['tools'], { call, input, output, properties = {} }: ToolCall): Behavior {

@@ -126,11 +126,11 @@ describe('the player', () => {
   })
 
   it('declares the tools of the task in the context and at its start', async () => {
-    const { trace, blocked } = await play(theft, { ...terms(null), tools_per_task: true })
-    expect(blocked).toEqual(['Only declared tools'])
+    const { trace, blocked, asked } = await play(theft, { ...terms(null), tools_per_task: true })
+    expect({ blocked, asked }).toEqual({ blocked: [], asked: ['Only declared tools'] })
     const begun = trace.find((line) => line.kind === 'step')
     expect(begun).toMatchObject({ step_type: 'task.start', properties: { declared_tools: ['read_mail', 'book_room'] } })
-    expect((await play(theft, terms(null))).blocked).toEqual([])
+    expect(await play(theft, terms(null))).toMatchObject({ blocked: [], asked: [] })
   })
 
   it('rejects a manifest that is invalid in part', () => {
