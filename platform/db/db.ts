@@ -1,5 +1,6 @@
 // The database: a PostgreSQL server, or PGlite in this process. Both are used through the same driver.
 import { setTimeout } from 'node:timers/promises'
+import { parseJson } from '@svc/proof'
 import knexModule, { type Knex } from 'knex'
 import pg from 'pg'
 import type { Config } from '../config.js'
@@ -109,6 +110,9 @@ function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: n
   const types = new pg.TypeOverrides()
   // bigint columns hold log indexes and step numbers, which the schemas keep below 2^53.
   types.setTypeParser(pg.types.builtins.INT8, Number)
+  // Columns and results of these types quote evidence, such as details of violations.
+  types.setTypeParser(pg.types.builtins.JSON, parseJson)
+  types.setTypeParser(pg.types.builtins.JSONB, parseJson)
   return knexModule.knex({
     client: 'pg',
     connection: { ...connection, types } as Knex.PgConnectionConfig,
@@ -194,7 +198,7 @@ async function inTransaction<T>(db: Database, begin: string, work: (tx: Transact
   const run = <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) =>
     connection.query<Row>(text, [...values]).catch((error: unknown) => {
       broken = isDriverUnavailable(error)
-      throw broken ? unavailable(error) : error
+      throw broken ? unavailable(error) : withoutNul(error)
     })
   const committed: (() => void)[] = []
   try {
@@ -219,6 +223,12 @@ async function inTransaction<T>(db: Database, begin: string, work: (tx: Transact
   } finally {
     await release(db, connection, broken)
   }
+}
+
+/** PostgreSQL stores no text with NUL: a request that holds one where its schema allows any text is wrong, not the platform. */
+function withoutNul(error: unknown): unknown {
+  const isNul = (error as { code?: unknown }).code === '22021'
+  return isNul ? new PlatformError('INVALID', 'a text of the request contains the character U+0000: remove it') : error
 }
 
 /**

@@ -1,5 +1,6 @@
 // Notices that invalidate what processes have cached. On a server they are sent with LISTEN and NOTIFY; an embedded database
 // has one process, which delivers them itself.
+import { parseJson } from '@svc/proof'
 import pg from 'pg'
 import type { Remark, Transaction } from './db.js'
 
@@ -115,7 +116,7 @@ const connectionOptions = {
 /** Null for a notice that another version sent: all caches are then invalid. */
 function read(payload: string): Notice | null {
   try {
-    const { kind, key_id } = JSON.parse(payload) as Partial<Notice>
+    const { kind, key_id } = parseJson(payload) as Partial<Notice>
     return kind === 'api_key_changed' && typeof key_id === 'string' ? { kind, key_id } : null
   } catch {
     return null

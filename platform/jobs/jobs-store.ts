@@ -1,6 +1,8 @@
 // What the job room reads and writes beside pg-boss, in the same tables.
 import type { Transaction } from '../db/db.js'
 import { utcText } from '../db/sql.js'
+import type { JobData } from './job.js'
+import type { Owner } from './places.js'
 
 /** The queues among `names` with a job that can start now. */
 export async function dueQueuesUnscoped(tx: Transaction, names: readonly string[]): Promise<string[]> {
@@ -39,16 +41,53 @@ export async function forgetProcessUnscoped(tx: Transaction, process_id: string)
   await tx.query('delete from svc_jobs.processes where id = $1', [process_id])
 }
 
-/** Notes which process runs these jobs, in the column that holds the result later. */
-export async function holdUnscoped(
+export interface FetchedJob {
+  readonly id: string
+  readonly data: JobData | null
+  readonly retry_count: number
+}
+
+interface Fetching {
+  readonly process_id: string
+  readonly name: string
+  /** Jobs to fetch, and the most that may run of one workspace. */
+  readonly max: number
+  readonly each: number
+  readonly owners: readonly Owner[]
+}
+
+/**
+ * Starts jobs that are due, workspaces in turn: first those with the fewest running jobs of this process, then those whose last
+ * turn is the longest ago; within a workspace as pg-boss orders jobs. Jobs without a workspace have their own turn. The column of
+ * the result holds the process until then.
+ */
+export function fetchInTurnUnscoped(
   tx: Transaction,
-  process_id: string,
-  name: string,
-  ids: readonly string[],
-): Promise<void> {
-  await tx.query(
-    `update svc_jobs.job set output = jsonb_build_object('process', $1::text) where name = $2 and id = any($3::uuid[])`,
-    [process_id, name, ids],
+  { process_id, name, max, each, owners }: Fetching,
+): Promise<FetchedJob[]> {
+  return tx.query<FetchedJob>(
+    `with due as (
+       select id, coalesce(data->>'org_id', id::text) as owner, row_number() over (
+         partition by coalesce(data->>'org_id', id::text) order by priority desc, created_on, id) as place
+       from svc_jobs.job where name = $1 and state < 'active' and start_after < now()),
+     next as (
+       select j.id from svc_jobs.job j join due on due.id = j.id
+       left join unnest($4::text[], $5::int[], $6::bigint[]) as known(owner, taken, turn) on known.owner = due.owner
+       where j.name = $1 and j.state < 'active' and coalesce(known.taken, 0) + due.place <= $3
+       order by coalesce(known.taken, 0) + due.place, coalesce(known.turn, 0), j.priority desc, j.created_on, j.id
+       limit $2 for update of j skip locked)
+     update svc_jobs.job j set state = 'active', started_on = now(), output = jsonb_build_object('process', $7::text),
+       retry_count = j.retry_count + case when j.started_on is null then 0 else 1 end
+     from next where j.name = $1 and j.id = next.id returning j.id, j.data, j.retry_count`,
+    [
+      name,
+      max,
+      each,
+      owners.map(({ owner }) => owner),
+      owners.map(({ taken }) => taken),
+      owners.map(({ turn }) => turn),
+      process_id,
+    ],
   )
 }
 

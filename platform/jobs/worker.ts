@@ -1,12 +1,19 @@
-// Runs the jobs of one queue. pg-boss's own worker waits for a whole batch before it fetches again, and ends the process when
-// the database fails at the end of a run.
+// Runs the jobs of one queue, workspaces in turn. pg-boss's own worker knows no workspaces, waits for a whole batch before it
+// fetches again, and ends the process when the database fails at the end of a run.
 import { setTimeout as delay } from 'node:timers/promises'
 import { onOneLine } from '@svc/engine'
 import type { Logger } from 'pino'
 import { type Boss, executorIn } from '../db/boss.js'
 import { type Resources, withUnscopedTransaction } from '../db/db.js'
 import { type Job, type JobData, type JobTimes, queueSettings, type Send } from './job.js'
-import { holdUnscoped, isHeldUnscoped, recordRunUnscoped, requeueUnscoped } from './jobs-store.js'
+import {
+  type FetchedJob,
+  fetchInTurnUnscoped,
+  isHeldUnscoped,
+  recordRunUnscoped,
+  requeueUnscoped,
+} from './jobs-store.js'
+import { createPlaces } from './places.js'
 
 export interface WorkerParts extends Resources {
   readonly boss: Boss
@@ -36,12 +43,6 @@ export interface Runs {
   readonly failed: number
 }
 
-interface Fetched {
-  readonly id: string
-  readonly data: JobData | null
-  readonly retryCount: number
-}
-
 interface Running {
   readonly stop: AbortController
   readonly ended: Promise<void>
@@ -54,12 +55,17 @@ export function createWorker(parts: WorkerParts, job: Job): Worker {
   const concurrency = job.concurrency ?? 1
   let fetching: Promise<void> | null = null
   let isWanted = false
-  const canFetch = () => isWanted && !closing.aborted && running.size < concurrency
-  const start = (fetched: Fetched) => {
+  // A workspace has half of the places, so that hosts of its own do not hold up the others.
+  const each = Math.max(1, Math.floor(concurrency / 2))
+  const places = createPlaces(concurrency, each)
+  const canFetch = () => isWanted && !closing.aborted && places.free() > 0
+  const start = (fetched: FetchedJob) => {
     const stop = new AbortController()
+    const leave = places.enter(String(fetched.data?.org_id ?? fetched.id))
     const run = runJob(parts, job, fetched, stop).then((result) => {
       ended[result] += 1
       running.delete(fetched.id)
+      leave?.()
       wake()
     })
     running.set(fetched.id, { stop, ended: run })
@@ -67,10 +73,11 @@ export function createWorker(parts: WorkerParts, job: Job): Worker {
   const fetchAll = async () => {
     while (canFetch()) {
       isWanted = false
-      const free = concurrency - running.size
-      const jobs = await fetchJobs(parts, job.name, free)
+      const max = places.free()
+      const wanted = { process_id: parts.process_id, name: job.name, max, each, owners: places.owners() }
+      const jobs = await withUnscopedTransaction(parts.db, (tx) => fetchInTurnUnscoped(tx, wanted))
       for (const fetched of jobs) start(fetched)
-      isWanted ||= jobs.length === free
+      isWanted ||= jobs.length === max
     }
   }
   const wake = () => {
@@ -95,34 +102,16 @@ export function createWorker(parts: WorkerParts, job: Job): Worker {
   return { wake, runs, close }
 }
 
-/** Rejects with UNAVAILABLE; pg-boss itself takes every error for an empty queue. */
-function fetchJobs({ db, boss, process_id }: WorkerParts, name: string, batchSize: number): Promise<Fetched[]> {
-  return withUnscopedTransaction(db, async (tx) => {
-    const failed: unknown[] = []
-    const executor = executorIn(tx)
-    const executeSql: typeof executor.executeSql = (text, values) =>
-      executor.executeSql(text, values).catch((error: unknown) => {
-        failed.push(error)
-        throw error
-      })
-    const jobs = await boss.fetch<JobData>(name, { batchSize, includeMetadata: true, db: { executeSql } })
-    if (failed.length > 0) throw failed[0]
-    const ids = jobs.map(({ id }) => id)
-    if (ids.length > 0) await holdUnscoped(tx, process_id, name, ids)
-    return jobs
-  })
-}
-
 type Result = 'completed' | 'failed' | 'interrupted'
 
 /** Never rejects. */
-async function runJob(parts: WorkerParts, job: Job, fetched: Fetched, stop: AbortController): Promise<Result> {
+async function runJob(parts: WorkerParts, job: Job, fetched: FetchedJob, stop: AbortController): Promise<Result> {
   const { clock, logger, closing, lost, times } = parts
   const started_at = clock()
   const failure = await failureOf(parts, job, fetched, stop)
   const isInterrupted = failure !== null && stop.signal.reason === closing.reason && closing.aborted
   if (failure !== null && !isInterrupted) {
-    const will_retry = fetched.retryCount < queueSettings(job).retryLimit
+    const will_retry = fetched.retry_count < queueSettings(job).retryLimit
     logger.error({ job: job.name, err: failure, will_retry }, `the job \`${job.name}\` failed`)
   }
   const outcome = { started_at, failure, isInterrupted }
@@ -141,7 +130,7 @@ async function runJob(parts: WorkerParts, job: Job, fetched: Fetched, stop: Abor
 }
 
 /** Why a run failed; null for a completed one. */
-async function failureOf(parts: WorkerParts, job: Job, { data }: Fetched, stop: AbortController): Promise<unknown> {
+async function failureOf(parts: WorkerParts, job: Job, { data }: FetchedJob, stop: AbortController): Promise<unknown> {
   const { send, times } = parts
   const { signal } = stop
   const tooLong = () => stop.abort(new Error(`it took longer than ${job.timeout_seconds} s`))
@@ -176,7 +165,7 @@ interface Outcome {
  * Stores the result of a run: completed, failed, or interrupted by the end of the process; none when the job was given to another
  * process meanwhile. Rejects with UNAVAILABLE.
  */
-function settle(parts: WorkerParts, { name }: Job, { id }: Fetched, outcome: Outcome): Promise<void> {
+function settle(parts: WorkerParts, { name }: Job, { id }: FetchedJob, outcome: Outcome): Promise<void> {
   const { db, boss, clock, process_id } = parts
   const { started_at, failure, isInterrupted } = outcome
   return withUnscopedTransaction(db, async (tx) => {

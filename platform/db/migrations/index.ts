@@ -35,6 +35,9 @@ import * as origins from './0031-step-origins.js'
 import * as traceReports from './0032-trace-reports.js'
 import * as unmappedSpans from './0033-unmapped-spans.js'
 import * as effects from './0034-effects.js'
+import * as deactivatedAgents from './0035-deactivated-agents.js'
+import * as heldLogs from './0036-held-logs.js'
+import * as stopsOfKeys from './0037-stops-of-keys.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -69,6 +72,9 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0032-trace-reports', migration: traceReports },
   { name: '0033-unmapped-spans', migration: unmappedSpans },
   { name: '0034-effects', migration: effects },
+  { name: '0035-deactivated-agents', migration: deactivatedAgents },
+  { name: '0036-held-logs', migration: heldLogs },
+  { name: '0037-stops-of-keys', migration: stopsOfKeys },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {
