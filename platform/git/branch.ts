@@ -1,6 +1,6 @@
 // Reads a branch: every manifest with what validation reports of it, and the content at the assigned paths.
 import { setImmediate } from 'node:timers/promises'
-import { type Finding, isManifestInFolder, validateFiles } from '@svc/engine'
+import { type Finding, isManifestInFolder, type SourceFile, testErrors, testFilesOf, validateFiles } from '@svc/engine'
 import { libraryListing } from '@svc/library'
 import type { Assignment } from '@svc/schemas'
 import type { ManifestReader } from '../policies/manifest-reader.js'
@@ -57,7 +57,8 @@ export async function readBranch(
       tree.get(path)?.blob_sha === manifest_sha ? [] : [path],
     ),
   )
-  const wanted = [...tree.values()].filter((entry) => isNew(entry) || pending.has(entry.path))
+  const tests = new Set([...pending].flatMap(testFilesOf))
+  const wanted = [...tree.values()].filter((entry) => isNew(entry) || pending.has(entry.path) || tests.has(entry.path))
   const texts = await readTexts(source, wanted)
   const found: FileRow[] = []
   for (const path of chosen) {
@@ -67,11 +68,32 @@ export async function readBranch(
     if (known === undefined) await setImmediate()
     found.push(known ?? rowOf(entry, texts.get(path) ?? { problem: 'the file cannot be read' }, clock()))
   }
+  const failed = new Map<string, readonly string[]>()
+  for (const path of pending) failed.set(path, await failuresOf(texts, path))
   return {
     files: found,
     paths: listed,
-    at: (assignment) => contentAt({ manifests, tree, texts }, assignment),
+    at: (assignment) => contentAt({ manifests, tree, texts, failed }, assignment),
   }
+}
+
+/** The errors that only the tests of a manifest have. A file has at most 1,000 tests: others work after each. */
+async function failuresOf(texts: ReadonlyMap<string, ManifestText>, path: string): Promise<string[]> {
+  const beside = testFilesOf(path).filter((one) => texts.has(one))
+  const failures: string[] = []
+  for (const error of testErrors(
+    sourceFile(texts, path),
+    beside.map((one) => sourceFile(texts, one)),
+  )) {
+    if (error !== null) failures.push(error.message)
+    await setImmediate()
+  }
+  return failures
+}
+
+function sourceFile(texts: ReadonlyMap<string, ManifestText>, path: string): SourceFile {
+  const content = texts.get(path) ?? { problem: 'the file cannot be read' }
+  return { path, text: null, named: true, ...content }
 }
 
 /** The texts at the paths of the entries, or the reasons why they cannot be read. */
@@ -102,20 +124,34 @@ function rowOf({ path, blob_sha, size }: TreeEntry, content: ManifestText, now: 
   })
   const [manifest] = manifests
   const row = { ...head, name: null, version: null, policies: 0, findings: findings.slice(0, maxFindings) as Finding[] }
-  if (skipped.length > 0) return { ...row, valid: false, manifest: false, findings: [] }
+  if (skipped.length > 0) {
+    const faults = yamlFaults(path, text ?? '')
+    return { ...row, valid: false, manifest: faults.length > 0, findings: faults.slice(0, maxFindings) }
+  }
   if (manifest === undefined) return { ...row, valid: false, manifest: true }
   const { name, version, policies, valid } = manifest
   return { ...row, name, version, policies, valid, manifest: true }
+}
+
+/** Faults of other kinds of YAML files: several documents, or tags of their own. */
+const foreign: ReadonlySet<string> = new Set(['yaml-empty', 'yaml-documents', 'yaml-tag', 'yaml-anchor'])
+
+/** Why a file cannot be parsed, so that it may be a manifest. */
+function yamlFaults(path: string, text: string): Finding[] {
+  const { findings } = validateFiles([{ path, text, named: true }], { tests: 'off', now: 0 })
+  return findings.filter(({ id, severity }) => severity === 'error' && id.startsWith('yaml-') && !foreign.has(id))
 }
 
 interface Contents {
   readonly manifests: ManifestReader
   readonly tree: ReadonlyMap<string, TreeEntry>
   readonly texts: ReadonlyMap<string, ManifestText>
+  /** By path. */
+  readonly failed: ReadonlyMap<string, readonly string[]>
 }
 
 function contentAt(
-  { manifests, tree, texts }: Contents,
+  { manifests, tree, texts, failed }: Contents,
   { manifest_path: path, manifest_sha }: Pick<Assignment, 'manifest_path' | 'manifest_sha'>,
 ): AtHead {
   const entry = tree.get(path)
@@ -126,7 +162,7 @@ function contentAt(
   if ('problem' in content) return { kind: 'unreadable', blob_sha, problem: content.problem }
   const { value, errors } = manifests.read({ path, blob_sha, text: content.text })
   if (value === null || errors.length > 0) return { kind: 'invalid', blob_sha, findings: errors }
-  return { kind: 'valid', blob_sha, manifest: value, text: content.text }
+  return { kind: 'valid', blob_sha, manifest: value, text: content.text, failed_tests: failed.get(path) ?? [] }
 }
 
 function pathsOf(tree: ReadonlyMap<string, TreeEntry>, wanted: string): string[] {

@@ -1,4 +1,4 @@
-// A reading or an assignment that begins to fail triggers actions: once, not at each repetition.
+// A reading or an assignment that begins to fail, and a version that is held, trigger actions: once, not at each repetition.
 import type { Assignment, Condition, Repository } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
@@ -20,6 +20,22 @@ export function noteFailed(
   const data = { assignment: { id, agent_id, repo_id, manifest_path, condition: kind, message } }
   const subject = { subject_kind: 'assignment', subject_id: `assignment_${id}` } as const
   return queueDeliveries(triggering, scope, tx, now, [{ on: 'resync.failed', ...subject, agent_id, data }])
+}
+
+/** A version that waits for an approval. */
+export function noteHeld(
+  triggering: Triggering,
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  { id, agent_id, repo_id, manifest_path, held_sha: known }: Assignment,
+  held_sha: string,
+  [condition]: readonly NewCondition[],
+): Promise<void> {
+  if (known === held_sha) return Promise.resolve()
+  const data = { assignment: { id, agent_id, repo_id, manifest_path, held_sha, message: condition?.message ?? '' } }
+  const subject = { subject_kind: 'assignment', subject_id: `assignment_${id}` } as const
+  return queueDeliveries(triggering, scope, tx, now, [{ on: 'assignment.held', ...subject, agent_id, data }])
 }
 
 /** A branch that cannot be read. */

@@ -1,5 +1,5 @@
 // Guards of automatic resyncs (docs/design/git.md §2): a change that takes protection away waits until a person approves it.
-import { diffManifests } from '@svc/engine'
+import { diffManifests, type MemberChange, valuesInWords } from '@svc/engine'
 import type { Assignment, Manifest, Policy } from '@svc/schemas'
 
 type Guarded = Omit<Policy, 'id' | 'version' | 'waived_until'>
@@ -35,6 +35,14 @@ export function trippedGuards({ in_force, approved }: Known, after: OnAgent): st
   ]
 }
 
+/** Reasons to wait of a version whose own tests fail or cannot run: policies and tests differ, and either may be wrong. */
+export function failedTests(failures: readonly string[]): string[] {
+  const [first] = failures
+  if (first === undefined) return []
+  const more = failures.length === 1 ? '' : ` (and ${failures.length - 1} more: run \`svc test\`)`
+  return [`${first}${more}`]
+}
+
 function enabled({ policies }: OnAgent): Guarded[] {
   return policies.filter((policy) => policy.enabled)
 }
@@ -44,8 +52,8 @@ interface Weaker {
   readonly was: Guarded
   /** Null for a policy that is gone. */
   readonly now: Guarded | null
-  /** The members that may allow more, such as `params.max_steps`. */
-  readonly members: readonly string[]
+  /** The members that may allow more, such as `params.max_steps`, with their values. */
+  readonly members: readonly MemberChange[]
 }
 
 function weakerOf(old: readonly Guarded[], next: readonly Guarded[]): Weaker[] {
@@ -54,7 +62,7 @@ function weakerOf(old: readonly Guarded[], next: readonly Guarded[]): Weaker[] {
     ({ name, old_name = name, members }): Weaker[] => {
       const [was, now = null] = [before.get(old_name), after.get(name)]
       if (was === undefined) return []
-      const weaker = members.filter(({ path, effect }) => !isHarmless(path, effect)).map(({ path }) => path)
+      const weaker = members.filter(({ path, effect }) => !isHarmless(path, effect))
       return now === null || weaker.length > 0 ? [{ was, now, members: weaker }] : []
     },
   )
@@ -94,8 +102,8 @@ function reasonOf({ was, now, members }: Weaker): string[] {
   if (now === null) return was.severity === 'critical' ? [`it removes the critical policy \`${was.name}\``] : []
   const observes = was.mode === 'enforce' && now.mode === 'observe'
   const lowers = was.severity === 'critical' && now.severity !== 'critical'
-  const others = members.filter((path) => path !== 'mode' && path !== 'severity')
-  const paths = others.map((path) => `\`${path}\``).join(', ')
+  const others = members.filter(({ path }) => path !== 'mode' && path !== 'severity')
+  const paths = others.map((one) => `\`${one.path}\` ${valuesInWords(one.old, one.new)}`).join(', ')
   return [
     ...(lowers ? [`it lowers the critical policy \`${was.name}\` to ${now.severity}`] : []),
     ...(observes ? [`it changes the policy \`${was.name}\` from enforce to observe`] : []),

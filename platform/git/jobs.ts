@@ -14,7 +14,7 @@ const dueName = 'find-due-repositories'
 
 /** Branches that one process reads at once: most of the time they wait for a host. */
 const concurrency = 8
-/** Until another process ends its reading of the branch. */
+/** Until another process ends its reading of the branch, or a reading of the workspace its own. */
 const leasedSeconds = 2
 /** The timer looks for branches that are due within the next minute. */
 const aheadMs = 60_000
@@ -38,8 +38,8 @@ export function gitJobs(parts: ReadingParts): Job[] {
       run: async ({ org_id, repo_id }, _signal, send) => {
         const scope = scopeOf(org_id, { kind: 'system', id: 'resync' })
         const outcome = await reconcile({ ...parts, send }, scope, repo_id)
-        if (outcome === 'leased')
-          await sendReading(send, scope, repo_id, { after_seconds: leasedSeconds, isUrgent: true })
+        if (outcome === 'leased' || outcome === 'busy')
+          await sendReading(send, scope, repo_id, { after_seconds: leasedSeconds, isUrgent: outcome === 'leased' })
       },
     }),
     defineJob({

@@ -7,11 +7,13 @@ import type { BaselineParts } from '../policies/commands/put-baseline.js'
 import type { Sealer } from '../secrets/seal.js'
 import { tokenContext } from '../secrets/store.js'
 import { type Installation, type Installations, notCovered } from './installations.js'
+import type { GitPlaces } from './places.js'
 import { type GitSource, type GitSources, SourceError } from './source/source.js'
 import type { RepositoryRow } from './store/repositories.js'
 
 export interface ReadingParts extends Resources, BaselineParts, Triggering {
   readonly sources: GitSources
+  readonly places: GitPlaces
   readonly installations: Installations
   /** Opens and seals tokens and webhook secrets. */
   readonly sealer: Sealer

@@ -2,7 +2,7 @@
 import type { Finding } from '@svc/engine'
 import type { Assignment, Manifest } from '@svc/schemas'
 import type { NewCondition } from './conditions.js'
-import { type Known, type OnAgent, trippedGuards } from './guards.js'
+import { failedTests, type Known, type OnAgent, trippedGuards } from './guards.js'
 
 /** The manifest at the head of the branch. */
 export type AtHead =
@@ -12,7 +12,14 @@ export type AtHead =
   /** There, but not readable as a manifest file: a link, too large, not UTF-8. */
   | { readonly kind: 'unreadable'; readonly blob_sha: string; readonly problem: string }
   | { readonly kind: 'invalid'; readonly blob_sha: string; readonly findings: readonly Finding[] }
-  | { readonly kind: 'valid'; readonly blob_sha: string; readonly manifest: Manifest; readonly text: string }
+  | {
+      readonly kind: 'valid'
+      readonly blob_sha: string
+      readonly manifest: Manifest
+      readonly text: string
+      /** What is wrong with its tests. */
+      readonly failed_tests: readonly string[]
+    }
 
 /** What is to be done: put the version at the head in force, or keep the one in force and say why. */
 export type Plan =
@@ -44,9 +51,11 @@ export function planOf(assignment: Assignment, head: AtHead, by_hand: boolean, c
   if (head.kind === 'invalid') return keep(blob_sha, [unusable('invalid_manifest', assignment, wordsOf(head.findings))])
   if (by_hand) return { kind: 'apply' }
   if (assignment.rejected_shas.includes(blob_sha)) return keep(blob_sha, [rejected(assignment)])
-  const reasons = trippedGuards(change.known, change.after())
+  const failed = failedTests(head.failed_tests)
+  const reasons = [...failed, ...trippedGuards(change.known, change.after())]
   if (reasons.length === 0) return { kind: 'apply' }
-  return { kind: 'keep', head_sha: blob_sha, held_sha: blob_sha, conditions: [held(assignment, reasons)] }
+  const reason = failed.length > 0 ? 'tests_failed' : 'guard_tripped'
+  return { kind: 'keep', head_sha: blob_sha, held_sha: blob_sha, conditions: [held(assignment, reason, reasons)] }
 }
 
 function keep(head_sha: string | null, conditions: readonly NewCondition[]): Plan {
@@ -81,9 +90,9 @@ function rejected({ id }: Assignment): NewCondition {
   return { kind: 'rejected_version', reason: 'rolled_back', message }
 }
 
-function held({ id }: Assignment, reasons: readonly string[]): NewCondition {
+function held({ id }: Assignment, reason: string, reasons: readonly string[]): NewCondition {
   const shown = reasons.slice(0, 5).join('; ')
   const more = reasons.length > 5 ? `; and ${reasons.length - 5} more` : ''
   const message = `the new version waits for an approval, because ${shown}${more}: to put it in force, run \`svc approve-resync ${id}\``
-  return { kind: 'guard_tripped', reason: 'guard_tripped', message }
+  return { kind: 'guard_tripped', reason, message }
 }

@@ -18,6 +18,7 @@ import { conditionOf, differ, type NewCondition, ofRepository, since } from './c
 import { noteRepository } from './events.js'
 import { noteUnreadable } from './failed-readings.js'
 import { type ReadingParts, sourceNameOf, sourceOf } from './parts.js'
+import { allTaken } from './places.js'
 import { type Head, SourceError } from './source/source.js'
 import { type FileRow, filesOf, replaceFiles } from './store/files.js'
 import {
@@ -31,8 +32,8 @@ import {
 } from './store/repositories.js'
 import { nextCheckAfter } from './timing.js'
 
-/** `leased`: another process is reading the branch; `superseded`: a later reading has begun. */
-export type Outcome = 'read' | 'failed' | 'leased' | 'removed' | 'superseded'
+/** `leased`: another process is reading the branch; `superseded`: a later reading has begun; `busy`: no place for Git is free. */
+export type Outcome = 'read' | 'failed' | 'leased' | 'removed' | 'superseded' | 'busy'
 
 export interface ReconcileOptions {
   /** The assignment that an operator resyncs: the version at the head is put in force without guards. */
@@ -70,6 +71,16 @@ export async function reconcile(
   return outcome
 }
 
+/** The same for a request. Rejects with RATE_LIMITED where no place becomes free. */
+export async function reconcileNow(
+  parts: ReadingParts,
+  scope: Scope,
+  repo_id: number,
+  options: ReconcileOptions = {},
+): Promise<void> {
+  if ((await reconcile(parts, scope, repo_id, options)) === 'busy') throw allTaken()
+}
+
 function mustWait(outcome: Outcome): boolean {
   return outcome === 'superseded' || outcome === 'leased'
 }
@@ -86,6 +97,9 @@ async function readOnce(
   const lease = { now, until: now + leaseMs, waits }
   const reading = await withTransaction(db, scope, (tx) => beginReading(scope, tx, repo_id, lease))
   if (typeof reading === 'string') return reading
+  const leave = await parts.places(scope, reading.repository.provider)
+  // Its lease ends by itself, and a later reading takes it over.
+  if (leave === null) return 'busy'
   const renew = () =>
     withTransaction(db, scope, (tx) => renewLease(scope, tx, repo_id, reading.turn, clock() + leaseMs))
   // A lease that cannot be renewed costs a second reading at most.
@@ -97,6 +111,7 @@ async function readOnce(
     if (error instanceof SourceError) return 'failed'
     throw error
   } finally {
+    leave()
     await renewal.close()
   }
 }

@@ -10,6 +10,7 @@ import { connectLibrary } from './commands/connect-library.js'
 import type { Installations } from './installations.js'
 import { gitJobs, readSoonBy, sendReading, startGit } from './jobs.js'
 import type { GitParts, ReadingParts } from './parts.js'
+import { createGitPlaces } from './places.js'
 import { openSources } from './source/sources.js'
 
 interface RoomParts extends Resources {
@@ -40,7 +41,8 @@ export function openGit({ config, targets, ...others }: RoomParts): GitRoom {
   const sources = openSources({ config, targets, clock: others.clock })
   const { resync_seconds } = config
   const manifests = createManifestReader(maxManifests)
-  const parts = { ...others, sources, manifests, resync_seconds, random: Math.random, send: null }
+  const places = createGitPlaces()
+  const parts = { ...others, sources, places, manifests, resync_seconds, random: Math.random, send: null }
   return {
     jobs: gitJobs(parts),
     parts,

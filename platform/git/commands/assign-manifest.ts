@@ -25,12 +25,13 @@ import { readBranch } from '../branch.js'
 import { assignmentNotFound, reading, repositoryNotFound } from '../errors.js'
 import { noteAssignment } from '../events.js'
 import { type GitParts, sourceNameOf, sourceOf } from '../parts.js'
+import { inPlace } from '../places.js'
 import type { AtHead } from '../plan.js'
 import { findRepository, forgetHead, lockRepository } from '../store/repositories.js'
 
 /**
  * Puts the manifest at the head of the branch on the agent; `repo_id` null puts the baseline back. Rejects with NOT_FOUND,
- * with CONFLICT when the agent has the manifest already, and with INVALID and every finding for an invalid manifest.
+ * with CONFLICT when the agent has the manifest already, and with INVALID and every finding for an invalid manifest or one whose tests fail.
  */
 export async function assignManifest(
   parts: GitParts,
@@ -99,14 +100,15 @@ async function headAt(parts: GitParts, scope: Scope, repo_id: number, path: stri
   const repository = await withSnapshot(parts.db, scope, (tx) => findRepository(scope, tx, repo_id))
   if (repository === null) throw repositoryNotFound()
   const assigned = { manifest_path: path, manifest_sha: '' }
+  const readHead = async () => {
+    const source = sourceOf(parts, scope.org_id, repository)
+    const head = await source.resolve(null)
+    const branch = await readBranch(parts, source, head.commit_sha, { files: null, assignments: [assigned] })
+    return { commit_sha: head.commit_sha, at: branch.at(assigned), paths: branch.paths }
+  }
   const { commit_sha, at, paths } = await reading(
     'repo_id',
-    (async () => {
-      const source = sourceOf(parts, scope.org_id, repository)
-      const head = await source.resolve(null)
-      const branch = await readBranch(parts, source, head.commit_sha, { files: null, assignments: [assigned] })
-      return { commit_sha: head.commit_sha, at: branch.at(assigned), paths: branch.paths }
-    })(),
+    inPlace(parts.places, scope, repository.provider, readHead),
   )
   const { text, manifest, blob_sha } = usable(at, path, paths)
   return {
@@ -119,7 +121,10 @@ async function headAt(parts: GitParts, scope: Scope, repo_id: number, path: stri
 }
 
 function usable(at: AtHead, path: string, paths: readonly string[]) {
-  if (at.kind === 'valid') return at
+  if (at.kind === 'valid') {
+    if (at.failed_tests.length === 0) return at
+    throw invalid(at.failed_tests.slice(0, 100).map((message) => ({ path: 'manifest_path', message })))
+  }
   if (at.kind === 'missing') {
     const shown = paths.length === 0 ? 'it has no YAML file' : `it has ${paths.slice(0, 10).map(quotePath).join(', ')}`
     throw new PlatformError('NOT_FOUND', `the branch has no file ${quotePath(path)}: ${shown}`)

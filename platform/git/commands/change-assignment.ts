@@ -17,7 +17,7 @@ import { whilePinned } from '../conditions.js'
 import { assignmentNotFound } from '../errors.js'
 import { noteAssignment } from '../events.js'
 import type { GitParts } from '../parts.js'
-import { reconcile } from '../reconcile.js'
+import { reconcileNow } from '../reconcile.js'
 import { forgetHead } from '../store/repositories.js'
 import { applyVersion } from './resync-assignment.js'
 
@@ -29,7 +29,7 @@ export async function resyncByHand(parts: GitParts, scope: Scope, id: number): P
   const { repo_id } = await assignmentOf(parts, scope, id)
   if (repo_id === null) return resyncBaseline(parts, scope, id)
   await withTransaction(parts.db, scope, (tx) => assertStillAllowed(scope, tx, operators))
-  await reconcile(parts, scope, repo_id, { by_hand: id })
+  await reconcileNow(parts, scope, repo_id, { by_hand: id })
   return assignmentOf(parts, scope, id)
 }
 
@@ -63,7 +63,7 @@ export async function approve(
   if (manifest_sha !== null && manifest_sha !== held_sha)
     throw new PlatformError('CONFLICT', `the version that waits is \`${held_sha}\`: read it, then approve that one`)
   await withTransaction(parts.db, scope, (tx) => assertStillAllowed(scope, tx, operators))
-  await reconcile(parts, scope, repo_id, { by_hand: id, expected_sha: held_sha })
+  await reconcileNow(parts, scope, repo_id, { by_hand: id, expected_sha: held_sha })
   const approved = await assignmentOf(parts, scope, id)
   if (approved.manifest_sha !== held_sha)
     throw new PlatformError(
@@ -112,7 +112,7 @@ export async function unpin(parts: GitParts, scope: Scope, id: number): Promise<
     if (assignment.repo_id !== null) await forgetHead(scope, tx, assignment.repo_id)
     await noteAssignment(scope, tx, moment.now, 'assignment.unpinned', assignment, { pinned_sha })
   })
-  if (repo_id !== null) await reconcile(parts, scope, repo_id, { compares: true })
+  if (repo_id !== null) await reconcileNow(parts, scope, repo_id, { compares: true })
   return assignmentOf(parts, scope, id)
 }
 

@@ -14,9 +14,11 @@ import { tokenContext, webhookContext } from '../../secrets/store.js'
 import { reading, repositoryNotFound } from '../errors.js'
 import { noteRepository } from '../events.js'
 import type { GitParts } from '../parts.js'
-import { reconcile } from '../reconcile.js'
+import { inPlace } from '../places.js'
+import { reconcile, reconcileNow } from '../reconcile.js'
 import type { RepositoryAddress } from '../source/source.js'
 import {
+  countRepositories,
   findRepository,
   insertRepository,
   lockRepository,
@@ -28,22 +30,40 @@ import {
   setToken,
   setWebhookSecret,
 } from '../store/repositories.js'
+import { bundledLibrary } from './connect-library.js'
 
 /**
  * Connects a branch and reads its manifests. Rejects with PRIVATE_REPO_NEEDS_TOKEN, NOT_FOUND for what the caller cannot see,
- * CONFLICT for a branch that is connected already, UNAVAILABLE when the host does not answer, and ENCRYPTION_KEY_INVALID.
+ * CONFLICT for a branch that is connected already and beyond the limit of a workspace, RATE_LIMITED, UNAVAILABLE when the host does not answer, and ENCRYPTION_KEY_INVALID.
  */
 export async function connectRepository(
   parts: GitParts,
   scope: Scope,
   request: RepositoryRequest,
 ): Promise<Repository> {
+  if (request.library === true) return connectLibraryAgain(parts, scope, request)
   const asked = addressOf(request)
   if (asked.token !== null) parts.assertKeyKept()
   const { installation, address } = await reading('name', byInstallation(parts, scope, asked))
-  const { visibility, branch } = await reading(address.url === null ? 'name' : 'url', parts.sources.inspect(address))
   const { token, provider, owner, name, url } = address
+  const inspection = () => reading(url === null ? 'name' : 'url', parts.sources.inspect(address))
+  const { visibility, branch } = await inPlace(parts.places, scope, provider, inspection)
   const id = await add(parts, scope, { provider, owner, name, url, branch, visibility, installation }, token)
+  // It is connected: without a place for Git a job reads it.
+  if ((await reconcile(parts, scope, id)) === 'busy') await parts.readSoon(scope, id)
+  return repositoryOf(parts, scope, id)
+}
+
+/** Rejects with CONFLICT while the library is connected. */
+async function connectLibraryAgain(
+  parts: GitParts,
+  scope: Scope,
+  { library: _library, ...others }: RepositoryRequest,
+): Promise<Repository> {
+  const beside = Object.entries(others).filter(([, value]) => value !== null)
+  if (beside.length > 0)
+    throw invalid(beside.map(([path]) => ({ path, message: 'is given beside `library`: send one of them' })))
+  const id = await add(parts, scope, bundledLibrary, null)
   await reconcile(parts, scope, id)
   return repositoryOf(parts, scope, id)
 }
@@ -81,6 +101,9 @@ function addressOf({ owner, name, branch, token, url }: RepositoryRequest): Repo
   return { provider: 'git', owner: owner ?? folder, name: name ?? last, url: at, ...rest }
 }
 
+/** Each is read by a timer, and may keep two copies of 200 MiB on the disk. */
+const maxRepositories = 100
+
 async function add(parts: GitParts, scope: Scope, repository: NewRepository, token: string | null): Promise<number> {
   const now = parts.clock()
   return withTransaction(parts.db, scope, async (tx) => {
@@ -88,6 +111,11 @@ async function add(parts: GitParts, scope: Scope, repository: NewRepository, tok
     await lockLog(scope, tx)
     const known = await sameRepository(scope, tx, repository)
     if (known !== null) throw new PlatformError('CONFLICT', `this branch is connected already, as repository ${known}`)
+    if ((await countRepositories(scope, tx)) >= maxRepositories)
+      throw new PlatformError(
+        'CONFLICT',
+        `a workspace has at most ${maxRepositories} repositories: disconnect one with \`svc disconnect-repo ID\``,
+      )
     const id = await insertRepository(scope, tx, now, repository, now)
     if (token !== null) await setToken(scope, tx, id, sealed(parts, tokenContext(scope.org_id, id), token))
     const { provider, url } = repository
@@ -117,7 +145,7 @@ export async function changeToken(parts: GitParts, scope: Scope, id: number, tok
     await noteRepository(scope, tx, now, 'repository.token_changed', repository)
   })
   // A reading in progress uses the token before.
-  await reconcile(parts, scope, id, { compares: true })
+  await reconcileNow(parts, scope, id, { compares: true })
   return repositoryOf(parts, scope, id)
 }
 

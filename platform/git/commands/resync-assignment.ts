@@ -16,7 +16,7 @@ import { type ApprovedText, approvedText, approveVersion, setHeadState } from '.
 import { policiesOf } from '../../policies/store/policies.js'
 import { differ, since } from '../conditions.js'
 import { noteAssignment } from '../events.js'
-import { noteFailed } from '../failed-readings.js'
+import { noteFailed, noteHeld } from '../failed-readings.js'
 import type { Known, OnAgent } from '../guards.js'
 import { type AtHead, type Plan, planOf } from '../plan.js'
 
@@ -125,6 +125,7 @@ async function keepVersion(
   const isChanged = differ(assignment.conditions, conditions)
   if (!isChanged && held_sha === assignment.held_sha && head_sha === assignment.head_sha) return
   await setHeadState(scope, tx, assignment.id, { head_sha, held_sha, conditions })
+  if (held_sha !== null) await noteHeld(triggering, scope, tx, moment.now, assignment, held_sha, conditions)
   if (!isChanged) return
   const data = {
     head_sha,

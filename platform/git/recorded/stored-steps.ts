@@ -1,5 +1,6 @@
 // The steps of a stored task as text: the database makes it, and the thread that evaluates them reads it.
 import { withStatedLabels } from '@svc/engine'
+import { parseJson } from '@svc/proof'
 import { canonicalType, isoTime, type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
 import { type StepColumns, stepColumns, stepOf } from '../../ledger/stored-step.js'
 
@@ -14,7 +15,7 @@ export const lineColumns = [
 /** The steps in the order of arrival, as rules read them, at the times at which they count as having occurred. */
 export function stepsIn(lines: string): Step[] {
   return lines.split('\n').map((line) => {
-    const members = JSON.parse(line) as unknown[]
+    const members = parseJson(line) as unknown[]
     const columns: Record<string, unknown> = {}
     for (let index = 0; index < stepColumns.length; index++) columns[stepColumns[index] ?? ''] = members[index]
     const [occurred_ms, labels, body] = members.slice(stepColumns.length) as [number, JsonMap | null, string | null]

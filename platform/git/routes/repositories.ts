@@ -12,7 +12,7 @@ import {
 import { takeWebhook } from '../commands/take-webhook.js'
 import { repositoryNotFound } from '../errors.js'
 import type { GitParts } from '../parts.js'
-import { reconcile } from '../reconcile.js'
+import { reconcileNow } from '../reconcile.js'
 import { listRepositories } from '../store/repositories.js'
 
 const tag = 'Repositories'
@@ -96,7 +96,7 @@ export const repositoryRoutes = [
     responses: { 200: 'repository' },
     handle: async ({ scope, params }, parts: GitParts) => {
       const id = repoIdOf(params.id)
-      await reconcile(parts, scope, id, { compares: true })
+      await reconcileNow(parts, scope, id, { compares: true })
       return { status: 200, body: await repositoryOf(parts, scope, id) }
     },
   }),

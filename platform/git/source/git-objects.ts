@@ -28,6 +28,7 @@ export function treeSha(files: readonly Leaf[]): string {
   return objectSha('tree', Buffer.concat(bytes))
 }
 
-function objectSha(kind: string, bytes: Uint8Array): string {
+/** The name of an object of this kind. */
+export function objectSha(kind: string, bytes: Uint8Array): string {
   return createHash('sha1').update(`${kind} ${bytes.length}\0`).update(bytes).digest('hex')
 }

@@ -1,6 +1,6 @@
 // What Git prints, read strictly: output that is cut or unexpected is never taken for an empty repository.
-import { blobSha } from './git-objects.js'
-import { SourceError, type TreeEntry } from './source.js'
+import { objectSha } from './git-objects.js'
+import { SourceError } from './source.js'
 
 /** A line of `ls-remote --symref`: a reference and the name of the object, or of the branch, that it leads to. */
 export function remoteRefs(stdout: Buffer) {
@@ -13,38 +13,44 @@ export function remoteRefs(stdout: Buffer) {
   return { shas, default_branch: head?.[0].slice('ref: refs/heads/'.length) ?? null }
 }
 
-/** Entries of `ls-tree -r -z -l`: `<mode> <type> <sha> <size>\t<path>`; null when the output is not of this form. */
-export function treeEntries(stdout: Buffer): readonly TreeEntry[] | null {
-  const text = stdout.toString('utf8')
-  if (text !== '' && !text.endsWith('\0')) return null
-  const entries = text.split('\0').slice(0, -1).map(treeEntry)
-  return entries.every((entry) => entry !== null) ? entries : null
-}
-
-function treeEntry(line: string): TreeEntry | null {
-  const match = /^([0-7]{6}) (blob|commit) ([0-9a-f]{40}) +(\d+|-)\t(.+)$/s.exec(line)
-  if (match === null) return null
-  const [, mode = '', , blob_sha = '', size = '', path = ''] = match
-  return { path, blob_sha, mode, size: size === '-' ? null : Number(size) }
-}
-
-/** Blobs of `cat-file --batch`: `<sha> blob <size>\n<bytes>\n` each; null when one is missing or damaged. */
+/** Blobs of `cat-file --batch`, as `batchObjects` reads them. */
 export function batchBlobs(stdout: Buffer, wanted: readonly string[]): ReadonlyMap<string, Uint8Array> | null {
-  const found = new Map<string, Uint8Array>()
+  return batchObjects(stdout, wanted, 'blob')
+}
+
+/** Objects of `cat-file --batch`: `<sha> <kind> <size>\n<bytes>\n` each; null when one is missing, of another kind or damaged. */
+export function batchObjects(
+  stdout: Buffer,
+  wanted: readonly string[],
+  kind: 'blob' | 'tree',
+): ReadonlyMap<string, Buffer> | null {
+  const found = new Map<string, Buffer>()
   let at = 0
   for (const sha of wanted) {
     const end = stdout.indexOf('\n', at)
-    const [name, kind, length] = stdout
+    const [name, found_kind, length] = stdout
       .subarray(at, end === -1 ? at : end)
       .toString('latin1')
       .split(' ')
-    if (name !== sha || kind !== 'blob') return null
+    if (name !== sha || found_kind !== kind) return null
     const bytes = stdout.subarray(end + 1, end + 1 + Number(length))
-    if (blobSha(bytes) !== sha) return null
+    if (objectSha(kind, bytes) !== sha) return null
     found.set(sha, bytes)
     at = end + 2 + Number(length)
   }
   return found
+}
+
+/** Sizes of blobs by `cat-file --batch-check`: `<sha> <kind> <size>` a line; null when one is missing. */
+export function batchSizes(stdout: Buffer, wanted: readonly string[]): ReadonlyMap<string, number> | null {
+  const lines = stdout.toString('latin1').split('\n')
+  const sizes = new Map<string, number>()
+  for (const [index, sha] of wanted.entries()) {
+    const [, size] = new RegExp(`^${sha} blob (\\d+)$`).exec(lines[index] ?? '') ?? []
+    if (size === undefined) return null
+    sizes.set(sha, Number(size))
+  }
+  return sizes
 }
 
 /** What Git's complaint about a host means. Git has one exit code for all; its words are in English (LC_ALL=C). */

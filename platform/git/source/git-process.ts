@@ -16,6 +16,8 @@ export interface GitCommand {
   /** A file of settings for the programs that Git starts; settings of the environment do not reach all of them. */
   readonly config_file?: string
   readonly input?: string
+  /** Less than the limit of every command. */
+  readonly timeoutMs?: number
   /** Called while the command runs; a returned error ends it. */
   readonly watch?: () => Promise<SourceError | null>
 }
@@ -92,10 +94,10 @@ async function runLimited(command: GitCommand, { path, limits, running }: Around
     failure ??= error
     killGroup(child)
   }
-  const seconds = limits.timeoutMs / 1000
+  const timeoutMs = Math.min(limits.timeoutMs, command.timeoutMs ?? limits.timeoutMs)
   const timer = setTimeout(
-    () => end(new SourceError('fetch_failed', `no answer within ${seconds} s`)),
-    limits.timeoutMs,
+    () => end(new SourceError('fetch_failed', `no answer within ${timeoutMs / 1000} s`)),
+    timeoutMs,
   )
   const watcher = setInterval(() => {
     command.watch?.().then(

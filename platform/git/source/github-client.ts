@@ -1,4 +1,5 @@
 // Requests to the REST API of GitHub about one repository: credentials, redirects of renamed repositories, rate limits.
+import { parseJson } from '@svc/proof'
 import { type Answer, type Outgoing, TooLarge } from '../../outgoing/outgoing.js'
 import { followRedirects, githubHeaders, secondsToWait } from './github-rest.js'
 import { type RepositoryAddress, SourceError } from './source.js'
@@ -107,7 +108,7 @@ export const appDenied =
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     throw new SourceError('fetch_failed', 'the answer of GitHub is not JSON: check SVC_GITHUB_API_URL')
   }

@@ -1,5 +1,6 @@
 // From the bytes of a file in a repository to the text of a manifest, or the reason why it is not one.
 import { quotePath } from '@svc/engine'
+import { hiddenCharacter } from '@svc/schemas'
 import type { TreeEntry } from './source.js'
 
 /** Bytes of a manifest. */
@@ -12,6 +13,8 @@ export function entryProblem({ path, mode, size }: TreeEntry): string | null {
   if (mode === '160000') return `${name} is a submodule: connect that repository, or commit the file itself`
   if (!/^100(644|755|664)$/.test(mode) || size === null)
     return `${name} is not an ordinary file: commit the file itself`
+  const hidden = hiddenCharacter(path, 'line')
+  if (hidden !== null) return `${name} has the hidden character ${hidden} in its name: rename the file`
   if (size > maxManifestBytes) return `${name} has ${size} bytes, more than 256 KiB: split the manifest`
   return null
 }

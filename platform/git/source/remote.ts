@@ -5,9 +5,9 @@ import { quote } from '@svc/engine'
 import { branchProblem } from './branch-name.js'
 import { type AddressRules, checkedAddress, type GitAddress } from './git-address.js'
 import { type Copies, createCopies, diskBytes } from './git-copies.js'
-import { treeSha } from './git-objects.js'
-import { batchBlobs, hostFault, remoteRefs, treeEntries } from './git-output.js'
+import { batchBlobs, hostFault, remoteRefs } from './git-output.js'
 import { createGitProcess, type GitCommand, type GitOutput, type GitProcess, type Setting } from './git-process.js'
+import { listTree } from './git-tree.js'
 import type { Limits } from './limits.js'
 import { type GitSource, type Inspection, type RepositoryAddress, SourceError } from './source.js'
 import { assertSha, checkedTree } from './tree.js'
@@ -139,15 +139,17 @@ async function withCopy<T>(repository: Repository, commit_sha: string, use: (fol
   }
 }
 
-async function listCopy({ git, folder: cwd }: Repository, copy: string, commit_sha: string) {
-  const args = ['ls-tree', '-r', '-z', '-l', '--full-tree', '--end-of-options', commit_sha]
-  const { exit_code, stdout } = await git.run({ args: [`--git-dir=${copy}`, ...args], cwd })
-  if (exit_code !== 0) return null
-  if (stdout.length > 0) return treeEntries(stdout)
-  // Nothing is listed for the empty tree only.
-  const tree = ['rev-parse', '--verify', '--end-of-options', `${commit_sha}^{tree}`]
-  const { stdout: sha } = await git.run({ args: [`--git-dir=${copy}`, ...tree], cwd })
-  return sha.toString().trim() === treeSha([]) ? [] : null
+async function listCopy({ git, limits, folder: cwd }: Repository, copy: string, commit_sha: string) {
+  const run = (args: readonly string[], input = '') => git.run({ args: [`--git-dir=${copy}`, ...args], cwd, input })
+  const { stdout: sha } = await run(['rev-parse', '--verify', '--end-of-options', `${commit_sha}^{tree}`])
+  const batch = async (option: string, shas: readonly string[]) => {
+    const { exit_code, stdout } = await run(['cat-file', option], shas.map((one) => `${one}\n`).join(''))
+    return exit_code === 0 ? stdout : null
+  }
+  return listTree(sha.toString().trim(), limits, {
+    trees: (shas) => batch('--batch', shas),
+    sizes: (shas) => batch('--batch-check', shas),
+  })
 }
 
 async function readCopy({ git, limits, folder: cwd }: Repository, copy: string, wanted: readonly string[]) {
@@ -206,7 +208,8 @@ async function refsOf(around: Around, address: RepositoryAddress) {
   await around.ready()
   const { url, ...access } = await hostOf(around, address)
   const args = ['ls-remote', '--symref', '--end-of-options', url, ...patterns]
-  const output = await around.git.run({ args, cwd: around.folder, ...access })
+  const { folder: cwd, limits } = around
+  const output = await around.git.run({ args, cwd, timeoutMs: limits.answerMs, ...access })
   if (output.exit_code !== 0) throw hostFault(output.stderr, address.token !== null)
   return remoteRefs(output.stdout)
 }

@@ -48,6 +48,13 @@ export interface NewRepository {
   readonly installation?: Installation | null
 }
 
+/** The repositories that people of the workspace connected: without the library, and those of the GitHub App. */
+export async function countRepositories({ org_id }: Scope, tx: Transaction): Promise<number> {
+  const theirs = `removed_at is null and provider <> 'bundled' and installation_id is null`
+  const rows = await tx.query(`select 1 from repositories where org_id = $1 and ${theirs}`, [org_id])
+  return rows.length
+}
+
 /** Inserts a repository; `next_check_at` is null for one that no timer reads. */
 export async function insertRepository(
   scope: Scope,

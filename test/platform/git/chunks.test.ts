@@ -6,6 +6,7 @@ import { chunksOf } from '../../../platform/git/chunks.js'
 const headOf = (policies: number) => ({
   at: () => ({
     kind: 'valid' as const,
+    failed_tests: [],
     blob_sha: 'new',
     text: '',
     manifest: { name: '', version: '', policies: Array.from({ length: policies }) } as unknown as Manifest,

@@ -295,6 +295,6 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
     abort = new AbortController()
     await expect(replayed(abort.signal)).rejects.toBe(reason)
     expect(reads.count).toBe(reads.last)
-    await expect(on.impact(request, { max_memory: 2 })).rejects.toThrow(/could not be replayed: .*2 MiB/)
+    await expect(on.impact(request, { max_memory: 5 })).rejects.toThrow(/could not be replayed: .*5 MiB/)
   })
 })

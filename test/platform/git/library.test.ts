@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os'
 import { validateFiles } from '@svc/engine'
 import { baseline, library, libraryListing } from '@svc/library'
 import { readConfig } from '@svc/platform'
-import type { Account, AssignmentList, MadeAssignment, ManifestList, Problem, RepositoryList } from '@svc/schemas'
+import type {
+  Account,
+  AssignmentList,
+  MadeAssignment,
+  ManifestList,
+  Problem,
+  Repository,
+  RepositoryList,
+} from '@svc/schemas'
 import type { Knex } from 'knex'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { releaseAccount } from '../../../platform/access/commands/release-account.js'
@@ -127,6 +135,24 @@ describe('the library', () => {
     expect(await libraries(operator)).toEqual([])
     const again = await operator<AssignmentList>('GET', `/api/v1/assignments?agent_id=${agent_id}`)
     expect(again.body.assignments).toMatchObject([{ repo_id: null, manifest_path: baseline().path }])
+  })
+
+  it('is connected again where a member asks for it, once and with nothing else', async () => {
+    const connect = (body: object) => operator<Repository & Pick<Problem, 'errors'>>('POST', '/api/v1/repos', body)
+    expect((await connect({ library: false })).status).toBe(422)
+    const both = await connect({ library: true, owner: 'acme', name: 'policies' })
+    expect([both.status, both.body.errors.map(({ path }) => path)]).toEqual([422, ['owner', 'name']])
+    const { status, body } = await connect({ library: true, url: null })
+    expect([status, body.provider, body.status, body.url]).toEqual([201, 'bundled', 'synced', null])
+    await listed(operator, body.id)
+    expect((await connect({ library: true })).status).toBe(409)
+    expect((await libraries(operator)).map(({ id }) => id)).toEqual([body.id])
+    const agent = { agent_key: 'again' }
+    const { agent_id } = (
+      await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', { as: 'key', body: agent })
+    ).body
+    const assignment = { agent_id, repo_id: body.id, manifest_path: 'operational/starter.yaml' }
+    expect((await operator('POST', '/api/v1/assignments', assignment)).status).toBe(201)
   })
 })
 

@@ -64,7 +64,9 @@ async function log(agent: string, task: LongTask, from: number, to: number, task
   const found = answer.body.results.map((result) =>
     'entry' in result && result.entry !== undefined ? result.entry.violations.map(withoutIds) : result.status,
   )
-  logged.set(task_id, [...(logged.get(task_id) ?? []), ...found])
+  // A reason after an end names the task.
+  const unnamed = JSON.parse(JSON.stringify(found).replaceAll(`task \`${task_id}\``, 'the task')) as typeof found
+  logged.set(task_id, [...(logged.get(task_id) ?? []), ...unnamed])
 }
 
 /** What hosted evaluation reports about the step that follows; null for a type that only logs have. */

@@ -22,6 +22,13 @@ describe('a file', () => {
     ['a submodule', { mode: '160000', size: null }, '', 'is a submodule'],
     ['a folder', { mode: '040000' }, '', 'not an ordinary file'],
     ['a mode that Git does not have', { mode: '100000' }, '', 'not an ordinary file'],
+    [
+      'a file with a control character in its name',
+      { path: 'a\u0007.yaml' },
+      'x',
+      'the hidden character U+0007 in its name',
+    ],
+    ['a file with an override of direction in its name', { path: 'a\u202elmay.x.yaml' }, 'x', 'U+202E in its name'],
     ['a large file', {}, 'x'.repeat(256 * 1024 + 1), 'more than 256 KiB'],
     ['a Git LFS pointer', {}, lfs, 'commit the file itself, without LFS'],
     ['a NUL', {}, 'name: a\0b', 'NUL'],

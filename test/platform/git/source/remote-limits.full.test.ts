@@ -103,6 +103,14 @@ describe('a host', () => {
     expect(readdirSync(join(sources.folder, 'x'))).toEqual([])
   })
 
+  it('that does not list its branches is left before it could send a pack', async () => {
+    const sources = at({ limits: { timeoutMs: 60_000, answerMs: 500 } })
+    host.intercept = () => true
+    const error = await faultOf(opens(sources, 'open.git').resolve(null), 'fetch_failed')
+    expect(error.message).toBe('no answer within 0.5 s')
+    await vi.waitFor(() => expect(running()).toEqual([]), soon)
+  })
+
   it('that lists branches without end is left', async () => {
     host.intercept = (_, response) => {
       response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-advertisement' })
@@ -219,6 +227,28 @@ describe('a repository', () => {
       sha = bomb.git('rev-parse', 'main^{tree}')
     }
     await faultOf(listed(at({ limits: { maxReadBytes: 4 * 1024 * 1024 } }), 'bomb.git'), 'too_large')
+  })
+
+  it('whose folders repeat each other without end, and hold no file, is too large before any time limit', async () => {
+    const bomb = host.add('silent-bomb.git')
+    bomb.commit({ 'a.yaml': '' })
+    // Git lists nothing of it, for as long as it takes.
+    let sha = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+    bomb.git('hash-object', '-t', 'tree', '-w', '/dev/null')
+    for (let depth = 0; depth < 12; depth += 1) {
+      commitTree(bomb, Buffer.concat(Array.from({ length: 10 }, (_, index) => line('40000', `d${index}`, sha))))
+      sha = bomb.git('rev-parse', 'main^{tree}')
+    }
+    const error = await faultOf(listed(at(), 'silent-bomb.git'), 'too_large')
+    expect(error.message).toContain('more than 100,000 files')
+  })
+
+  it('with more than 100 folders in each other is too large', async () => {
+    const deep = host.add('deep.git')
+    deep.commit({ [`${'d/'.repeat(99)}a.yaml`]: '' })
+    expect((await listed(at(), 'deep.git')).size).toBe(1)
+    deep.commit({ [`${'d/'.repeat(100)}a.yaml`]: '' })
+    await faultOf(listed(at(), 'deep.git'), 'too_large')
   })
 
   it('with a file that is larger than the limit does not send it', async () => {
