@@ -5,6 +5,7 @@ import { isoTime, type JsonMap, type LoggedStep } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { columnsOf, utc } from '../db/sql.js'
+import { PlatformError } from '../errors.js'
 import { stepOf } from './stored-step.js'
 import { type StoredViolation, shownViolations, violationColumns } from './violations.js'
 
@@ -32,19 +33,27 @@ interface EntryRow {
   readonly body: string
 }
 
-/** Locks the organization's log until the transaction ends. Every writer and every change of policies takes this lock. */
+/**
+ * Locks the organization's log until the transaction ends. Every writer and every change of policies takes this lock. Rejects with
+ * UNAVAILABLE while the log is held.
+ */
 export async function lockLog(scope: Scope, tx: Transaction): Promise<LogState> {
   const rows = await tx.query<LockedRow>(
     `select size, (extract(epoch from last_received_at) * 1000)::float8 as last_ms, config_version,
-       checkpoint_size, checkpoint_root
+       checkpoint_size, checkpoint_root, held_reason
      from org_log where org_id = $1 for update`,
     [scope.org_id],
   )
   const [row] = rows
   if (row === undefined) throw new Error(`organization \`${scope.org_id}\` has no log`)
-  const { size, config_version, last_ms } = row
+  const { size, config_version, last_ms, held_reason } = row
+  if (held_reason !== null) throw new PlatformError('UNAVAILABLE', heldText(held_reason))
   const after = { size: row.checkpoint_size, root: row.checkpoint_root }
   return { size, config_version, last_received_at: last_ms === null ? null : Math.round(last_ms), after }
+}
+
+function heldText(reason: string): string {
+  return `the log takes no entries, because ${reason}: the operator of the platform decides whether it continues`
 }
 
 interface LockedRow {
@@ -53,6 +62,7 @@ interface LockedRow {
   readonly config_version: number
   readonly checkpoint_size: number
   readonly checkpoint_root: string
+  readonly held_reason: string | null
 }
 
 /** The size of the organization's log in the snapshot of the transaction. */

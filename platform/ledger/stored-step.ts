@@ -1,12 +1,13 @@
 // A stored step: its columns in the log, and its payload.
 import { type StepColumns, stepOfRecord } from '@svc/engine'
+import { parseJson } from '@svc/proof'
 import type { Step } from '@svc/schemas'
 
 export { type StepColumns, stepColumns } from '@svc/engine'
 
 /** A stored step with its payload, which is null once it is erased. */
 export function stepOf(entry: StepColumns, body: string | null): Step {
-  return stepOfRecord(entry, body === null ? {} : (JSON.parse(body) as Record<string, unknown>))
+  return stepOfRecord(entry, body === null ? {} : (parseJson(body) as Record<string, unknown>))
 }
 
 /** A time logged without a zone is UTC; without the suffix, clients would read it as local time. */

@@ -42,7 +42,10 @@ export interface Log {
   readonly close: () => Promise<void>
 }
 
-/** Starts to publish checkpoints. A process without the signing key of the log neither publishes nor prunes. */
+/**
+ * Starts to publish checkpoints. Call it before anything is written: a log that is behind its signer is held. A process
+ * without the signing key of the log neither publishes nor prunes.
+ */
 export async function openLog({ db, clock, logger, config, ...parts }: LogParts): Promise<Log> {
   const signer = openSigner(config.log_key_dir, clock)
   const warn = (message: string) => logger.warn(message)

@@ -9,12 +9,13 @@ import { recordEvents } from '../../ledger/events.js'
 import type { Anchors } from './anchors/anchors.js'
 import { originOf } from './origin.js'
 import { assertContinued, type Publishing, publishCheckpoint } from './publish.js'
-import { ForkRejected, type LogSigner } from './signer.js'
+import { ForkRejected, LogBehind, type LogSigner } from './signer.js'
 import {
   dueForCheckpointUnscoped,
   latestCheckpoint,
   logIdentityUnscoped,
   type StoredCheckpoint,
+  setHeld,
 } from './store/checkpoints.js'
 import type { Witnesses } from './witnesses.js'
 
@@ -97,8 +98,7 @@ async function publishDue(
       published.push({ scope, checkpoint: await catchUp(publishing, scope, closed) })
       rejected.delete(org_id)
     } catch (error) {
-      if (!(error instanceof ForkRejected)) throw error
-      await reportRejection(publishing, scope, error.message, rejected)
+      await reportRejection(publishing, scope, error, rejected)
     }
   }
   return published
@@ -108,10 +108,12 @@ async function publishDue(
 async function reportRestored(publishing: Publishing & CheckpointParts, rejected: Map<string, string>): Promise<void> {
   for (const org_id of await withUnscopedTransaction(publishing.db, organizationsUnscoped)) {
     const scope = scopeOf(org_id, { kind: 'system', id: 'checkpoints' })
-    await assertContinued(publishing, scope).catch(async (error: unknown) => {
-      if (!(error instanceof ForkRejected)) throw error
-      await reportRejection(publishing, scope, error.message, rejected)
-    })
+    try {
+      await assertContinued(publishing, scope)
+      await withTransaction(publishing.db, scope, (tx) => setHeld(scope, tx, null))
+    } catch (error) {
+      await reportRejection(publishing, scope, error, rejected)
+    }
   }
 }
 
@@ -123,30 +125,36 @@ async function catchUp(publishing: Publishing, scope: Scope, closed: () => boole
   }
 }
 
-/** Logs and records each reason once. */
+/** Logs and records each reason once. A log that is behind its signer is held instead: an event would be a fork of it. */
 async function reportRejection(
   { db, clock, logger, command }: CheckpointParts,
   scope: Scope,
-  reason: string,
+  error: unknown,
   rejected: Map<string, string>,
 ): Promise<void> {
+  if (!(error instanceof ForkRejected)) throw error
   const { org_id } = scope
+  const reason = error.message
   if (rejected.get(org_id) === reason) return
   rejected.set(org_id, reason)
+  const is_behind = error instanceof LogBehind
   const run = db.kind === 'pglite' ? 'stop the platform and run' : 'run'
   const restart = `${command} new-epoch --org ${org_id} --reason 'restored a backup'`
   logger.error(
     { org_id, reason },
-    `checkpoints are rejected: ${reason}. If a backup of the database was restored on purpose, ${run}: ${restart}`,
+    `checkpoints are rejected${is_behind ? ' and no entry is accepted' : ''}: ${reason}. If a backup of the database was restored on purpose, ${run}: ${restart}`,
   )
   const event = { kind: 'log.fork_refused', subject_kind: 'log', subject_id: org_id, data: { reason } }
   await withTransaction(db, scope, async (tx) => {
-    await recordEvents(scope, tx, clock(), [event])
+    // A held log cannot be locked; it is held again below.
+    if (is_behind) await setHeld(scope, tx, null)
+    else await recordEvents(scope, tx, clock(), [event])
     const latest = await latestCheckpoint(scope, tx)
     // Each process and each start words it again; the checkpoint changes only once the log is valid.
     const once = `after checkpoint ${latest?.incarnation ?? 0}/${latest?.size ?? 0}`
     const subject = { subject_kind: 'log', subject_id: org_id, data: { log: { org_id, reason } } } as const
     // Publishing begins before jobs can be sent.
     await queueDeliveries({ send: null }, scope, tx, clock(), [{ on: 'log.invalid', ...subject, once }])
+    if (is_behind) await setHeld(scope, tx, reason)
   })
 }

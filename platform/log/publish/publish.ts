@@ -14,7 +14,7 @@ import { isoTime } from '@svc/schemas'
 import { type Database, type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { originOf } from './origin.js'
-import { changedSince, ForkRejected, type LogSigner } from './signer.js'
+import { changedSince, ForkRejected, LogBehind, type LogSigner } from './signer.js'
 import { insertCheckpoint, type LogProgress, readProgress, type StoredCheckpoint } from './store/checkpoints.js'
 import {
   frontierOf,
@@ -75,15 +75,16 @@ async function signable({ db, signer, log_host }: Publishing, scope: Scope) {
   const progress = await withSnapshot(db, scope, (tx) => readProgress(scope, tx))
   const epoch = progress.incarnation
   const origin = originOf(log_host, scope.org_id, epoch)
-  if (epoch !== signer.epochOf(scope.org_id))
-    throw new ForkRejected(`the database claims epoch ${epoch}, which \`new-epoch\` has not begun`)
+  const begun = signer.epochOf(scope.org_id)
+  if (epoch < begun) throw new LogBehind(`it is of epoch ${epoch}, and epoch ${begun} was signed`)
+  if (epoch > begun) throw new ForkRejected(`the database claims epoch ${epoch}, which \`new-epoch\` has not begun`)
   const signed = signer.last(origin)
   if (signed === null && progress.has_own)
     throw new ForkRejected(
       `checkpoints of ${origin} were published, but \`SVC_LOG_KEY_DIR\` records none: restore that folder`,
     )
   if (signed !== null && signed.size > progress.size)
-    throw new ForkRejected(`the log is shorter than the ${signed.size} signed entries`)
+    throw new LogBehind(`the log is shorter than the ${signed.size} signed entries`)
   // Otherwise a change of the database could have the signer skip entries that it has not read.
   if (signed !== null && signed.size < progress.checkpoint_size)
     throw new ForkRejected(`the database claims a checkpoint beyond the ${signed.size} signed entries`)

@@ -1,5 +1,5 @@
 // Compares a restored log, read again, with its signed checkpoints.
-import { covers, openedLeaf, removalAuthorizationIn } from '@svc/proof'
+import { covers, openedLeaf, parseJson, removalAuthorizationIn } from '@svc/proof'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
@@ -22,7 +22,7 @@ export async function prepareRereading(parts: EvidenceParts, scope: Scope, tx: T
     const values = record === null ? null : openedLeaf({ ...leaf, record, hash: leaf.leaf_hash })
     if (record === null || values === null) return []
     const removal = removalAuthorizationIn(
-      JSON.parse(record) as { type: string; received_at: string },
+      parseJson(record) as { type: string; received_at: string },
       values,
       log_index,
     )

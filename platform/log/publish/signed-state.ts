@@ -1,6 +1,7 @@
 // The signer's record of a log: the last signed checkpoint and some earlier ones. The earlier ones reveal a database that was
 // cut and rewritten below the last size.
 import { readIfThere } from '@svc/engine'
+import { parseJson } from '@svc/proof'
 import { PlatformError } from '../../errors.js'
 
 export interface SignedSize {
@@ -20,7 +21,7 @@ export function stateIn(path: string): SignedState | null {
   const text = readIfThere(path)
   if (text === null) return null
   try {
-    const { origin, earlier = [], ...last } = JSON.parse(text) as Partial<SignedState>
+    const { origin, earlier = [], ...last } = parseJson(text) as Partial<SignedState>
     if (typeof origin === 'string' && isSignedSize(last) && earlier.every(isSignedSize))
       return { origin, ...last, earlier }
   } catch {

@@ -55,6 +55,9 @@ export class ForkRejected extends Error {
   readonly code = 'FORK'
 }
 
+/** The log holds less than its signer has signed: a backup was restored, or its end was deleted. */
+export class LogBehind extends ForkRejected {}
+
 /** Opens the keys in the folder, or creates one; `clock` is ms since 1970. Throws CONFLICT when a file is damaged. */
 export function openSigner(folder: string, clock: () => number): LogSigner {
   // The keys are read for each signature: a rotated key signs from the next checkpoint on, in every process.

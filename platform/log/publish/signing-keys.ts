@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '@svc/engine'
-import { hexOf, signerOf } from '@svc/proof'
+import { hexOf, parseJson, signerOf } from '@svc/proof'
 import { PlatformError } from '../../errors.js'
 
 interface RetiringKey {
@@ -86,7 +86,7 @@ function retiringIn(path: string): RetiringKey[] {
   const text = readIfThere(path)
   if (text === null) return []
   try {
-    const keys = JSON.parse(text) as RetiringKey[]
+    const keys = parseJson(text) as RetiringKey[]
     if (keys.every(({ seed, until }) => /^[0-9a-f]{64}$/.test(seed) && Number.isSafeInteger(until))) return keys
   } catch {
     // Reported below, like a file of another shape.

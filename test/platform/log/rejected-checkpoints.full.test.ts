@@ -86,15 +86,28 @@ describe.skipIf(postgres === null)('checkpoints are rejected', () => {
     await checkpointOf(platform, 60)
     restore(sql)
     await logSteps(platform, 'three', 1)
-    await rejection(platform)
-    await vi.waitFor(
-      () => expect(reasons(url)).toMatch(new RegExp(`^the log is shorter than the ${begun + 60} signed entries$`, 'm')),
-      soon,
-    )
-    // A restored log that grew beyond the signed size is still another log.
-    await logSteps(platform, 'four', 60)
-    await vi.waitFor(() => expect(reasons(url)).toContain('are not the signed ones'), soon)
+    await vi.waitFor(async () => {
+      const ready = await platform.call('GET', '/readyz')
+      expect([ready.status, ready.body]).toMatchObject([503, { not_ready: ['log'], checkpoints: 'refused' }])
+    }, soon)
+    const late = await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'late' } })
+    expect([late.status, late.body.detail]).toEqual([503, expect.stringContaining(`${begun + 60} signed entries`)])
+    expect(reasons(url)).toBe('')
     await platform.close()
+    // A restored log that grew beyond the signed size, in a process without the key, is still another log.
+    restore(sql)
+    const key_dir = mkdtempSync(join(tmpdir(), 'svc-key-'))
+    const { data_dir } = platform
+    const other = await startPlatform({ database_url: url, data_dir, env: { ...fast, SVC_LOG_KEY_DIR: key_dir } })
+    await logSteps(other, 'three', 1)
+    await logSteps(other, 'four', 60)
+    await other.close()
+    rmSync(key_dir, { recursive: true })
+    const grown = await startPlatform({ database_url: url, data_dir, env: fast })
+    await rejection(grown)
+    await logSteps(grown, 'five', 1)
+    await vi.waitFor(() => expect(reasons(url)).toContain('are not the signed ones'), soon)
+    await grown.close()
     // One event per reason, although the event itself makes the log grow.
     const recorded = reasons(url)?.split('\n') ?? []
     expect(new Set(recorded).size).toBe(recorded.length)

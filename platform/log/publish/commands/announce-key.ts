@@ -4,7 +4,7 @@ import { formatVerifier, signerOf } from '@svc/proof'
 import { isoTime } from '@svc/schemas'
 import { organizationsUnscoped } from '../../../access/store/organizations.js'
 import { type Database, withTransaction, withUnscopedTransaction } from '../../../db/db.js'
-import { scopeOf } from '../../../db/scope.js'
+import { type Scope, scopeOf } from '../../../db/scope.js'
 import { recordEvents } from '../../../ledger/events.js'
 import { appendLeaves } from '../../../ledger/leaves.js'
 import { lockLog } from '../../../ledger/log.js'
@@ -29,31 +29,42 @@ interface AnnouncedKey {
   readonly key: string
 }
 
+interface Announcing {
+  readonly db: Database
+  readonly signer: LogSigner
+  readonly log_host: string
+}
+
 /** Appends a `key` leaf to the log of every organization. */
-export async function announceKey(
-  { db, signer, log_host }: { readonly db: Database; readonly signer: LogSigner; readonly log_host: string },
-  { now, until, reason, previous }: Rotation,
-): Promise<AnnouncedKey[]> {
+export async function announceKey(parts: Announcing, rotation: Rotation): Promise<AnnouncedKey[]> {
   const announced: AnnouncedKey[] = []
-  for (const org_id of await withUnscopedTransaction(db, organizationsUnscoped)) {
-    const scope = scopeOf(org_id, { kind: 'operator', id: 'local' })
-    await withTransaction(db, scope, async (tx) => {
-      await lockLog(scope, tx)
-      const { incarnation } = await readProgress(scope, tx)
-      const origin = originOf(log_host, org_id, incarnation)
-      const key = signer.verifierOf(origin)
-      const data = {
-        key,
-        previous: formatVerifier(signerOf(origin, 'note', previous).verifier),
-        reason,
-        by: 'operator:local',
-        at: isoTime(now),
-        until: isoTime(until),
-      }
-      await appendLeaves(scope, tx, now, [{ type: 'key', subject_id: origin, data: { key: data } }])
-      await recordEvents(scope, tx, now, [{ kind: 'log.key_rotated', subject_kind: 'log', subject_id: org_id, data }])
-      announced.push({ org_id, origin, key })
-    })
-  }
+  for (const org_id of await withUnscopedTransaction(parts.db, organizationsUnscoped))
+    announced.push(await announceIn(parts, scopeOf(org_id, { kind: 'operator', id: 'local' }), rotation))
   return announced
+}
+
+/** The same for one organization. */
+export function announceIn(
+  { db, signer, log_host }: Announcing,
+  scope: Scope,
+  { now, until, reason, previous }: Rotation,
+): Promise<AnnouncedKey> {
+  const { org_id } = scope
+  return withTransaction(db, scope, async (tx) => {
+    await lockLog(scope, tx)
+    const { incarnation } = await readProgress(scope, tx)
+    const origin = originOf(log_host, org_id, incarnation)
+    const key = signer.verifierOf(origin)
+    const data = {
+      key,
+      previous: formatVerifier(signerOf(origin, 'note', previous).verifier),
+      reason,
+      by: 'operator:local',
+      at: isoTime(now),
+      until: isoTime(until),
+    }
+    await appendLeaves(scope, tx, now, [{ type: 'key', subject_id: origin, data: { key: data } }])
+    await recordEvents(scope, tx, now, [{ kind: 'log.key_rotated', subject_kind: 'log', subject_id: org_id, data }])
+    return { org_id, origin, key }
+  })
 }

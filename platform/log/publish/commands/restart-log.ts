@@ -12,7 +12,7 @@ import type { Rereading } from '../reread.js'
 import { type Comparison, comparison, prepareRereading, readPage } from '../restored.js'
 import type { EvidenceParts, SignedEvidence } from '../signed-evidence.js'
 import { stateAfter } from '../signed-state.js'
-import { insertCheckpoint, readProgress, setEpoch } from '../store/checkpoints.js'
+import { insertCheckpoint, readProgress, setEpoch, setHeld } from '../store/checkpoints.js'
 import { insertTiles } from '../store/tree.js'
 
 export interface RestartedLog {
@@ -98,6 +98,7 @@ async function recordRestart(
   { evidence, reading, epoch, origin }: NewEpoch,
 ): Promise<Comparison & { readonly size: number }> {
   return withTransaction(db, scope, async (tx) => {
+    await setHeld(scope, tx, null)
     const { size } = await lockLog(scope, tx)
     while (reading.size() < size) await readPage(scope, tx, reading, size)
     const compared = comparison(evidence, reading, request.accept_changed)

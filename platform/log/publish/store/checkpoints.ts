@@ -178,6 +178,22 @@ export async function addSignature(
   )
 }
 
+/** Holds the log, which then takes no entries in any process, or releases it with null. */
+export async function setHeld(scope: Scope, tx: Transaction, reason: string | null): Promise<void> {
+  await tx.query('update org_log set held_reason = $2 where org_id = $1 and held_reason is distinct from $2', [
+    scope.org_id,
+    reason,
+  ])
+}
+
+/** True if a log takes no entries. */
+export async function isAnyHeldUnscoped(tx: Transaction): Promise<boolean> {
+  const [row] = await tx.query<{ is_held: boolean }>(
+    'select exists (select from org_log where held_reason is not null) as is_held',
+  )
+  return row?.is_held === true
+}
+
 /** Stores the epoch of the log. The log must be locked. */
 export async function setEpoch(scope: Scope, tx: Transaction, epoch: number): Promise<void> {
   await tx.query('update org_log set incarnation = $2 where org_id = $1', [scope.org_id, epoch])

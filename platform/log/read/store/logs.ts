@@ -1,5 +1,5 @@
 // Entries with their payloads, in pages.
-import { receivedAtOf, type StoredEntry } from '@svc/proof'
+import { parseJson, receivedAtOf, type StoredEntry } from '@svc/proof'
 import { isoTime, type LogDetail, type LogEntry, type LogRecord } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
@@ -62,10 +62,10 @@ export async function readLog(scope: Scope, tx: Transaction, log_id: string): Pr
     [scope.org_id, log_id, isoTime(received_at)],
   )
   if (row === undefined) return null
-  const salts = row.salts === null ? {} : (JSON.parse(row.salts) as Record<string, string>)
+  const salts = row.salts === null ? {} : (parseJson(row.salts) as Record<string, string>)
   return {
     ...entryView(row),
-    record: JSON.parse(row.record) as LogRecord,
+    record: parseJson(row.record) as LogRecord,
     salts,
     evaluation: evaluationIn(row.body),
     violations: shownViolations(row.violations),
@@ -75,7 +75,7 @@ export async function readLog(scope: Scope, tx: Transaction, log_id: string): Pr
 /** What the record commits to; null once the payload is erased. */
 function evaluationIn(body: string | null): LogDetail['evaluation'] {
   if (body === null) return null
-  const { evaluation } = JSON.parse(body) as Pick<LogDetail, 'evaluation'>
+  const { evaluation } = parseJson(body) as Pick<LogDetail, 'evaluation'>
   return evaluation
 }
 
@@ -91,7 +91,7 @@ function entryView({
   body,
   ...entry
 }: Row): LogEntry {
-  const payload: Partial<LogPayload> = body === null ? {} : JSON.parse(body)
+  const payload: Partial<LogPayload> = body === null ? {} : (parseJson(body) as Partial<LogPayload>)
   const { verb = null, step_name = null, input = null, output = null, properties = null, meta = null } = payload
   return { ...entry, verb, step_name, input, output, properties, meta }
 }

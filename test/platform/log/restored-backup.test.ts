@@ -1,0 +1,86 @@
+// A platform whose log holds less than its signer signed: it takes no entries until the operator decides.
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { EventList, PlatformReadiness, Problem, Verification } from '@svc/schemas'
+import { expect, it } from 'vitest'
+import { dump, restore } from '../../support/database.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { runPlatform } from '../../support/process.js'
+
+const postgres = await sharedPostgres()
+const step = { task_id: 'after', step: 1, step_type: 'task.start', timestamp: '2026-01-05T09:00:00Z' }
+
+/** How a database is backed up and restored; the platform is stopped. */
+interface Backup {
+  readonly database_url: string | null
+  readonly keep: (data_dir: string) => void
+  readonly restore: (data_dir: string) => void
+}
+
+const embedded: Backup = {
+  database_url: null,
+  keep: (data_dir) => cpSync(join(data_dir, 'pg'), join(data_dir, 'kept'), { recursive: true }),
+  restore: (data_dir) => {
+    rmSync(join(data_dir, 'pg'), { recursive: true })
+    cpSync(join(data_dir, 'kept'), join(data_dir, 'pg'), { recursive: true })
+  },
+}
+
+function onServer(): Backup | null {
+  if (postgres === null) return null
+  const database_url = postgres.freshDatabase()
+  const sql = (text: string) => postgres.psql(database_url, text)
+  return { database_url, keep: () => dump(sql), restore: () => restore(sql) }
+}
+
+const eventsOf = async (platform: TestPlatform) =>
+  (await platform.call<EventList>('GET', '/api/v1/events?limit=200')).body.events.map(({ kind }) => kind)
+
+it.each([
+  ['the embedded database', () => embedded],
+  ['a server', onServer],
+])('a log on %s that is behind its signer takes no entries and is continued by a new epoch', async (_, open) => {
+  const backup = open()
+  if (backup === null) return console.log('skipped: no PostgreSQL on this machine')
+  const { database_url } = backup
+  let platform = await startPlatform({ database_url, env: fast })
+  const { data_dir } = platform
+  const start = () => startPlatform({ database_url, data_dir, env: fast })
+  await register(platform)
+  await logSteps(platform, 'one', 3)
+  await checkpointOf(platform, 3)
+  await platform.close()
+  backup.keep(data_dir)
+  platform = await start()
+  await logSteps(platform, 'two', 5)
+  await checkpointOf(platform, 8)
+  const events = await eventsOf(platform)
+  await platform.close()
+  backup.restore(data_dir)
+
+  // Each start finds the same state, and leaves it as it is.
+  for (const _start of ['first', 'second']) {
+    platform = await start()
+    const ready = await platform.call<PlatformReadiness>('GET', '/readyz', { as: null })
+    expect([ready.status, ready.body]).toMatchObject([503, { not_ready: ['log'], checkpoints: 'refused' }])
+    const entry = await platform.call<Problem>('POST', '/api/v1/logs', { as: 'key', body: step })
+    expect([entry.status, entry.body.code]).toEqual([503, 'UNAVAILABLE'])
+    expect(entry.body.detail).toContain(`the log is shorter than the ${begun + 8} signed entries`)
+    const agent = await platform.call<Problem>('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'other' } })
+    expect(agent.status).toBe(503)
+    expect(await eventsOf(platform)).toEqual(events)
+    await platform.close()
+  }
+
+  const own = { SVC_DATA_DIR: data_dir, ...(database_url !== null && { SVC_DATABASE_URL: database_url }) }
+  const { code, stdout, stderr } = await runPlatform(['new-epoch', '--reason', 'the disk failed'], own)
+  expect([code, stderr, stdout]).toEqual([0, '', expect.stringContaining('5 signed entries are missing')])
+  platform = await start()
+  expect(await platform.call('GET', '/readyz', { as: null })).toMatchObject({ status: 200, body: { not_ready: [] } })
+  expect((await platform.call('POST', '/api/v1/logs', { as: 'key', body: step })).status).toBe(201)
+  const { body } = await platform.call<Verification>('GET', '/api/v1/tasks/one/verify')
+  expect(body.integrity).toEqual({ ok: true, first_bad: null })
+  await discard(platform)
+})
