@@ -3,9 +3,10 @@ import type { ControlDefinition, Framework } from './controls/definition.js'
 import { euAiAct } from './controls/eu-ai-act.js'
 import { drafts, iso42001, soc2 } from './controls/management.js'
 import { owaspAgentic } from './controls/owasp-agentic.js'
+import { record } from './controls/shown.js'
 import { policiesFor } from './controls/tags.js'
 import { counted } from './figures.js'
-import type { ReportData } from './report-data.js'
+import type { PolicyResult, ReportData } from './report-data.js'
 
 export interface ControlRow {
   /** The title of the framework, such as `EU AI Act`. */
@@ -18,8 +19,13 @@ export interface ControlRow {
   readonly evidence: readonly string[]
   /** What the log does not show: `problems` first, then what no period can show. */
   readonly gaps: readonly string[]
-  /** What in this period speaks against the control; part of `gaps`. */
+  /** What in this period speaks against the control, and what is missing; part of `gaps`. */
   readonly problems: readonly string[]
+  /**
+   * The log holds evidence, at least one step that it applies to, and no problem; never an opinion on whether the control is met.
+   * Every format states this and nothing else.
+   */
+  readonly is_satisfied: boolean
   /** The framework is a draft; no clause of it is mapped. */
   readonly draft: boolean
   /** The parts of the content that the evidence and the problems are taken from, such as `integrity` and `policies.rows.3`. */
@@ -37,10 +43,13 @@ export function controlMatrix(data: ReportData): readonly ControlRow[] {
 function rowOf({ title: framework, draft }: Framework, control: ControlDefinition, data: ReportData): ControlRow {
   const { control_id, title, gaps, find } = control
   if (find === undefined)
-    return { framework, control_id, title, status: 'not_covered', evidence: [], gaps, problems: [], draft, sources: [] }
+    return {
+      ...{ framework, control_id, title, status: 'not_covered', evidence: [], gaps, problems: [] },
+      ...{ is_satisfied: false, draft, sources: [] },
+    }
   const policies = policiesFor(control, data.policies.rows)
   const found = find(data, policies)
-  const problems = [...new Set(found.problems)]
+  const problems = [...new Set([...found.problems, ...missing(data, policies)])]
   const { more } = data.policies
   const unlisted = more > 0 ? [`${counted(more, 'policy', 'policies')} not listed in this report and not mapped.`] : []
   return {
@@ -51,7 +60,30 @@ function rowOf({ title: framework, draft }: Framework, control: ControlDefinitio
     evidence: [...new Set(found.evidence)],
     gaps: [...problems, ...gaps, ...unlisted],
     problems,
+    is_satisfied: found.evidence.length > 0 && problems.length === 0,
     draft,
     sources: [...found.sections, ...policies.map((policy) => `policies.rows.${data.policies.rows.indexOf(policy)}`)],
   }
+}
+
+/** Why the evidence is not enough: a record that is not whole, no step that the control applies to, or violations without an end. */
+function missing(data: ReportData, policies: readonly PolicyResult[]): string[] {
+  const { summary, incidents, integrity } = data
+  const broken = integrity.verdict === 'whole' ? [] : record(data).problems
+  if (policies.length === 0) {
+    const open = incidents.counts.filter(({ state }) => state === 'open' || state === 'active')
+    const number = open.reduce((sum, { count }) => sum + count, 0)
+    return [
+      ...broken,
+      ...(summary.steps === 0 ? ['No step was recorded in the period.'] : []),
+      ...(number === 0 ? [] : [`${counted(number, 'incident')} of the period without an end at the cut-off.`]),
+    ]
+  }
+  const applied = policies.reduce((sum, policy) => sum + policy.applied, 0)
+  const open = policies.reduce((sum, policy) => sum + policy.open_incidents, 0)
+  return [
+    ...broken,
+    ...(applied === 0 ? ['No policy for it applied to a step of the period.'] : []),
+    ...(open === 0 ? [] : [`${counted(open, 'incident')} of its policies without an end at the cut-off.`]),
+  ]
 }

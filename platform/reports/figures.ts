@@ -73,7 +73,6 @@ export function listed(items: readonly string[]): string {
   return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`
 }
 
-/** A sentence begins with a capital letter. */
 /** What came of a step. */
 export const effectWord: Readonly<Record<Effect, string>> = {
   executed: 'executed',
@@ -81,4 +80,5 @@ export const effectWord: Readonly<Record<Effect, string>> = {
   unknown: 'no record of whether it ran',
 }
 
+/** A sentence begins with a capital letter. */
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

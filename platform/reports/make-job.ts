@@ -27,7 +27,7 @@ export interface MakeParts extends Resources {
 }
 
 const name = 'make-report'
-/** Runs of a report that may end without a result, such as by the end of a process that lacks memory. */
+/** Runs of a report that may end without a result, because the process was killed: by a restart, or for lack of memory. */
 const maxAttempts = 3
 const timeout_seconds = 1800
 
@@ -100,5 +100,5 @@ function fail({ db }: MakeParts, scope: Scope, run: Run, reason: string): Promis
 }
 
 const tooLong = `it took longer than ${timeout_seconds / 60} minutes: request a shorter period or fewer agents`
-const exhausted = `the platform ended ${maxAttempts} times while it made this report, perhaps for lack of memory: request a shorter period or fewer agents`
+const exhausted = `the platform ended ${maxAttempts} times while it made this report: request it again; unless it was restarted, request a shorter period or fewer agents`
 const internal = 'an internal error, which the log of the platform names with the id of this report: request it again'

@@ -1,5 +1,5 @@
-// The content of a report as of one cut-off (docs/design/reports.md §1). Every format is made from it and from nothing else, so
-// that two formats cannot disagree. Times are RFC 3339 in UTC with milliseconds; durations are whole seconds.
+// The content of a report as of one cut-off (docs/design/reports.md §1). Every format is made from it and from nothing else.
+// Times are RFC 3339 in UTC with milliseconds; durations are whole seconds.
 import type { RejudgeReason } from '@svc/engine'
 import type { Effect, EffectCounts, Report } from '@svc/schemas'
 import type { Governance } from '../agents/governance.js'
@@ -58,6 +58,9 @@ export interface Summary {
   readonly ungoverned_agents: number
   readonly tasks: number
   readonly steps: number
+  /** Steps that a local engine evaluated before they ran, and those that none did; of the others, the content is erased. */
+  readonly decided_steps: number
+  readonly undecided_steps: number
   /** Steps that violated at least one enforced policy without a waiver. */
   readonly steps_in_violation: number
   /** Each policy that a step violated counts once; split into the three kinds below. */
@@ -76,10 +79,18 @@ export interface Summary {
   readonly unrecorded_allowed: number
   readonly approvals_asked: number
   readonly approvals_given: number
+  /** Asked for in vain: the step was recorded all the same, or it was stopped before it ran. */
+  readonly approvals_missing: number
+  readonly approvals_blocked: number
+  /** Steps that were asked about, and gates, whose content is erased. */
+  readonly approvals_erased: number
+  /** Steps that claim a time outside of the period in which they were received; the first and the last of these times. */
+  readonly steps_outside: number
+  readonly outside: { readonly first: string; readonly last: string } | null
 }
 
 export interface Integrity {
-  /** `whole`: every record was read, hashed again, and the tree is the signed one. */
+  /** `whole`: every record was read and hashed again, and the tree is the signed one. */
   readonly verdict: 'whole' | 'problems'
   /** Log indexes of the period: `first` inclusive, `end` exclusive. */
   readonly entries: { readonly first: number; readonly end: number }
@@ -140,6 +151,8 @@ export interface AgentResult {
   readonly registered_at: string | null
   readonly tasks: number
   readonly steps: number
+  /** Those that no local engine evaluated before they ran. */
+  readonly undecided_steps: number
   readonly violations: number
   readonly incidents: number
   /** The first and the last step of the period. */
@@ -166,11 +179,15 @@ export interface PolicyResult {
   readonly agents: number
   /** Steps that were evaluated while it was in effect on their agent; 0 for a policy that evaluates registrations. */
   readonly steps: number
+  /** Steps of these that it applied to: the others are outside of its target. */
+  readonly applied: number
   readonly violations: number
   readonly waived: number
   /** Decisions that found it violated, and whose steps were not recorded: declared by local engines. */
   readonly unrecorded: number
   readonly incidents: number
+  /** Those of them that were open or active at the cut-off. */
+  readonly open_incidents: number
 }
 
 export interface Incidents {
@@ -221,13 +238,12 @@ export interface IncidentResult {
 export interface Oversight {
   /** Steps for which a policy asked for an approval; oldest first. */
   readonly approvals: BoundedRows<ApprovalResult>
-  /** Changes of people, roles, keys and settings in the period; oldest first. */
+  /** Changes in the period; oldest first. */
   readonly changes: BoundedRows<{
     readonly at: string
     readonly kind: string
     readonly actor: string
     readonly subject: string
-    /** In words. */
     readonly text: string
   }>
   /** At the cut-off. */
@@ -243,8 +259,11 @@ export interface ApprovalResult {
   readonly task_id: string
   readonly step: number
   readonly policy_name: string
-  /** `given`: a gate approved the step before it; `missing`: the step was recorded without an approval. */
-  readonly outcome: 'given' | 'missing'
+  /**
+   * `given`: a gate approved the step before it; `missing`: the step was recorded without an approval; `blocked`: the step was
+   * stopped before it ran; `erased`: its content cannot be read.
+   */
+  readonly outcome: 'given' | 'missing' | 'blocked' | 'erased'
   /** The step of the gate that approved it. */
   readonly approved_by_step: number | null
   /** Who approved, as the gate recorded it. */

@@ -1,7 +1,7 @@
 // What a report states, in sentences for a reader without cryptography: page 1 of the PDF, and the summary of the other formats.
 // Sentences hold numbers and no untrusted text.
 import { effectWords } from '@svc/schemas'
-import { count, counted, duration, listed, sentence, share } from './figures.js'
+import { count, counted, duration, listed, moment, sentence, share } from './figures.js'
 import { hasNoEngine } from './no-engine.js'
 import { type ReportData, severities } from './report-data.js'
 
@@ -48,16 +48,18 @@ function openPoints(data: ReportData): string[] {
   const unrecorded = summary.unrecorded_allowed
   const unknown = agentsUnknown(data).length
   const unwatched = data.agents.rows.filter(hasNoEngine).length
+  const undecided = undecidedSteps(data)
   const unanswered = summary.incidents_unanswered
   const ungoverned = summary.ungoverned_agents
-  const missing = summary.approvals_asked - summary.approvals_given
+  const { approvals_missing: missing } = summary
   return [
     ...(unanswered === 0 ? [] : [`${counted(unanswered, 'incident')} without an answer`]),
     ...(ungoverned === 0 ? [] : [`${counted(ungoverned, 'agent')} with ungoverned time`]),
     ...(unknown === 0 ? [] : [`${counted(unknown, 'agent')} with unknown time`]),
     ...(unwatched === 0 ? [] : [`${counted(unwatched, 'agent')} without a local engine`]),
+    ...(undecided === 0 ? [] : [`${counted(undecided, 'step')} without a decision`]),
     ...(unrecorded === 0 ? [] : [`${counted(unrecorded, 'allowed step')} without a record`]),
-    ...(missing <= 0 ? [] : [`${counted(missing, 'step')} without the approval that a policy asked for`]),
+    ...(missing === 0 ? [] : [`${counted(missing, 'step')} without the approval that a policy asked for`]),
   ]
 }
 
@@ -84,7 +86,37 @@ function governed(data: ReportData): string {
     steps === 0
       ? 'None of them recorded a step.'
       : `${sentence(counted(active_agents, 'agent'))} ${are(active_agents, 'was', 'were')} active and recorded ${counted(steps, 'step')} in ${counted(tasks, 'task')}.`
-  return joined(registered, activity, policiesInEffect(data), ungovernedTime(data), unknownTime(data), noEngine(data))
+  return joined(
+    registered,
+    activity,
+    claimedTimes(data),
+    policiesInEffect(data),
+    decidedSteps(data),
+    ungovernedTime(data),
+    unknownTime(data),
+    noEngine(data),
+  )
+}
+
+/** How many of the steps a local engine evaluated before they ran, as their senders state. */
+function decidedSteps({ summary: { steps, decided_steps: decided, undecided_steps: undecided } }: ReportData): string {
+  if (steps === 0) return ''
+  const erased = steps - decided - undecided
+  const unread = erased === 0 ? '' : `; of ${count(erased)} it cannot be read: erased`
+  if (decided === 0) return `No step is known to have been evaluated by a local engine before it ran${unread}.`
+  const which =
+    decided === steps
+      ? steps === 1
+        ? 'the step'
+        : `all ${count(steps)} steps`
+      : `${count(decided)} of ${counted(steps, 'step')}`
+  return `Local engines evaluated ${which} before ${are(decided, 'it', 'they')} ran${unread}.`
+}
+
+/** Steps without a decision of agents that have a local engine; those of other agents are mentioned as such. */
+function undecidedSteps({ summary, agents: { rows } }: ReportData): number {
+  const others = rows.filter(hasNoEngine).reduce((sum, { undecided_steps }) => sum + undecided_steps, 0)
+  return Math.max(0, summary.undecided_steps - others)
 }
 
 function policiesInEffect({ policies }: ReportData): string {
@@ -97,11 +129,16 @@ function policiesInEffect({ policies }: ReportData): string {
 
 function ungovernedTime({ summary, agents }: ReportData): string {
   const number = summary.ungoverned_agents
-  if (number === 0) return 'No agent is known to have been ungoverned.'
+  if (number === 0) return summary.undecided_steps === 0 ? 'No agent is known to have been ungoverned.' : ''
   const seconds = agents.rows.reduce((sum, { governance }) => sum + governance.ungoverned_seconds, 0)
   const least = agents.more > 0 ? 'at least ' : ''
   const sum = seconds === 0 ? '' : `: ${least}${duration(seconds)} in all`
-  return `On ${counted(number, 'agent')}, nothing was enforced for some time${sum}.`
+  const steps = agents.rows
+    .flatMap(({ governance }) => governance.intervals)
+    .reduce((total, interval) => total + (interval.steps ?? 0), 0)
+  const more = agents.more > 0 || agents.rows.some(({ governance }) => governance.more > 0) ? 'at least ' : ''
+  const missed = steps === 0 ? '' : ` While no engine ran, ${more}${counted(steps, 'step')} came without a decision.`
+  return `On ${counted(number, 'agent')}, nothing was enforced for some time${sum}.${missed}`
 }
 
 /** Of the listed ones; agents without a local engine are mentioned together. */
@@ -189,12 +226,29 @@ function answerers(actors: readonly string[]): string {
   ])
 }
 
-function approvals({ approvals_asked: asked, approvals_given: given }: ReportData['summary']): string {
-  if (asked === 0) return 'No policy asked for an approval.'
-  const missing = asked - given
-  const rest = missing <= 0 ? '' : `; ${counted(missing, 'step')} ${are(missing, 'was', 'were')} recorded without one`
-  const outcome = given === 0 ? 'none was' : asked === 1 ? 'it was' : given === 1 ? 'one was' : `${count(given)} were`
-  return `Policies asked for an approval of ${counted(asked, 'step')}: ${outcome} given${rest}.`
+function approvals({ approvals_asked: asked, approvals_given: given, ...summary }: ReportData['summary']): string {
+  const { approvals_missing: missing, approvals_blocked: blocked, approvals_erased: erased } = summary
+  const unread = erased === 0 ? '' : `; ${count(erased)} cannot be read: erased`
+  if (asked === 0)
+    return erased === 0
+      ? 'No policy asked for an approval.'
+      : `No policy is known to have asked for an approval${unread}.`
+  const stopped =
+    blocked === 0
+      ? ''
+      : `; ${counted(blocked, 'step')} ${are(blocked, 'was', 'were')} stopped before ${are(blocked, 'it', 'they')} ran`
+  const rest = missing === 0 ? '' : `; ${counted(missing, 'step')} ${are(missing, 'was', 'were')} recorded without one`
+  const none = erased === 0 ? 'none was' : 'none is known to have been'
+  const outcome = given === 0 ? none : asked === 1 ? 'it was' : given === 1 ? 'one was' : `${count(given)} were`
+  return `Policies asked for an approval of ${counted(asked, 'step')}: ${outcome} given${stopped}${rest}${unread}.`
+}
+
+/** A step counts by the time of its receipt, whatever time it claims. */
+function claimedTimes({ summary: { steps_outside: number, outside, steps } }: ReportData): string {
+  if (outside === null) return ''
+  const when =
+    outside.first === outside.last ? moment(outside.first) : `${moment(outside.first)} to ${moment(outside.last)}`
+  return `Times are times of receipt: ${count(number)} of ${counted(steps, 'step')} ${are(number, 'claims', 'claim')} a time outside the period (${when} UTC).`
 }
 
 /** Witnesses sign after the log, and a reader decides which of them to trust: no name in a database proves one. */

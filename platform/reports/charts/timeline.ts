@@ -1,5 +1,5 @@
 // When an agent was ungoverned, and when that is unknown: a strip of one period. Governed is pale, unknown is hatched, ungoverned is
-// dark, so that a grey print shows the three apart.
+// dark, and time in which no engine ran is white with a line, so that a grey print shows the four apart.
 import type { GovernanceInterval } from '../../agents/governance.js'
 import { draw, type Size, shades } from '../charts.js'
 
@@ -36,6 +36,7 @@ export function timelineStrip(
   const of = (state: GovernanceInterval['state']) => merged(intervals.filter((each) => each.state === state).map(place))
   const shapes = [
     rectangle(place(known), size, { fill: governed }),
+    ...of('idle').flatMap((each) => crossed(each, size)),
     ...of('unknown').flatMap((each) => hatched(each, size)),
     ...of('ungoverned').map((each) => rectangle(each, size, { fill: shades.dark })),
     frame(size),
@@ -79,6 +80,17 @@ function hatched({ x, width }: Place, size: Size): object[] {
   }
   const paper = { fill: '#ffffff', stroke: shades.line, lineWidth: 0.4 }
   return [rectangle({ x, width }, size, paper), ...lines]
+}
+
+/** White with one line along the middle. */
+function crossed({ x, width }: Place, size: Size): object[] {
+  const middle = size.height / 2
+  const shape = { x1: x, y1: middle, x2: x + width, y2: middle }
+  const paper = { fill: '#ffffff', stroke: shades.line, lineWidth: 0.4 }
+  return [
+    rectangle({ x, width }, size, paper),
+    { type: 'line', shape, style: { stroke: shades.line, lineWidth: 0.45 } },
+  ]
 }
 
 function strip(shapes: readonly object[], size: Size): string {

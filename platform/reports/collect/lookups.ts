@@ -101,8 +101,6 @@ export async function feedWanted(feeding: Feeding, wanted: Wanted, { end, cut_of
   const { read, scope, thread } = feeding
   for (const digests of partsOf(wanted.digests, setsPerPage))
     await thread.ask({ kind: 'policy_sets', bodies: await read((tx) => readPolicySets(scope, tx, digests)) })
-  for (const ids of partsOf(wanted.policies, perPage))
-    await thread.ask({ kind: 'policies', policies: await read((tx) => readPolicySources(scope, tx, ids, cut_off)) })
   for (const blocks of partsOf(wanted.blocks, perPage))
     await thread.ask({ kind: 'tiles', tiles: await read((tx) => readTiles(scope, tx, blocks)) })
   if (wanted.removals)
@@ -134,6 +132,8 @@ async function feedIncidents(
 /** What the lists of the report miss, besides the governance of agents. */
 export async function feedLists(feeding: Feeding, wanted: WantedForLists, { cut_off }: Cut): Promise<void> {
   const { read, scope, thread } = feeding
+  for (const ids of partsOf(wanted.policies, perPage))
+    await thread.ask({ kind: 'policies', policies: await read((tx) => readPolicySources(scope, tx, ids, cut_off)) })
   for (const ids of partsOf(wanted.incidents, perPage / 4)) await feedIncidents(feeding, 'listed', ids, cut_off)
   for (const gates of partsOf(wanted.gates, perPage / 4))
     await thread.ask({ kind: 'gates', gates: await read((tx) => readGates(scope, tx, gates)) })

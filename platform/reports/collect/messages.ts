@@ -1,5 +1,5 @@
 // What the thread of a report is given, and what it answers. Texts hold one row a line: they cost their sender little.
-import type { Governance } from '../../agents/governance.js'
+import type { ReadGovernance } from '../../agents/agent-governance.js'
 import type { MadeReport } from '../plan.js'
 import type { AgentResult, ReportCheckpoint, ReportData, ReportHead, Severity } from '../report-data.js'
 
@@ -37,12 +37,18 @@ export interface EntriesPage {
   /** The log indexes of steps with a payload and of those that read memory, by spaces. */
   readonly kept: string | null
   readonly memory: string | null
+  /** The log indexes of steps with the decision of a local engine, and of those that an engine took itself, by spaces. */
+  readonly decided: string | null
   /** JSON of `LeafRow`: leaves that are not steps. */
   readonly records: string | null
   /** JSON of `ViolationRow`. */
   readonly violations: string | null
   /** JSON of `EvaluatedRow`: steps that violated a policy or that gates approved. */
   readonly evaluated: string | null
+  /** JSON of `AppliedRow`: the policies that applied to steps. */
+  readonly applied: string | null
+  /** JSON of `AskedRow`: steps without the approval that a policy asked for. */
+  readonly asked: string | null
   /** Published sizes within the page and their roots, of the epoch of the cut-off: JSON of `[size, root]`. */
   readonly checkpoints: string | null
 }
@@ -64,6 +70,8 @@ export type ViolationRow = readonly [
   asks: boolean | null,
 ]
 /** `evaluation`: canonical JSON, as its payload holds it. */
+export type AppliedRow = readonly [evaluation: string, log_indexes: readonly number[]]
+export type AskedRow = readonly [log_index: number, salts: string | null, body: string | null]
 export type EvaluatedRow = readonly [log_index: number, salt: string | null, evaluation: string]
 
 type AgentText = 'agent_key' | 'name' | 'purpose' | 'risk_classification' | 'environment'
@@ -142,7 +150,7 @@ export type ReportMessage =
   | { readonly kind: 'gates'; readonly gates: readonly GateRow[] }
   | { readonly kind: 'unfound'; readonly indexes: readonly number[] }
   | { readonly kind: 'engine_states'; readonly rows: readonly EngineStateRow[]; readonly lost: readonly number[] }
-  | { readonly kind: 'governance'; readonly agents: readonly (readonly [agent_id: string, Governance])[] }
+  | { readonly kind: 'governance'; readonly agents: readonly (readonly [agent_id: string, ReadGovernance])[] }
   /** What the tally of the entries misses; what the list of the report misses. */
   | { readonly kind: 'wanted' }
   | { readonly kind: 'wanted_for_lists' }
@@ -166,7 +174,6 @@ export interface Wanted {
   /** Those whose opening is not known from the entries. */
   readonly openings: readonly string[]
   readonly digests: readonly string[]
-  readonly policies: readonly number[]
   /** Whether records or payloads are missing, so that authorizations of their removal are needed. */
   readonly removals: boolean
   /** Numbers of the blocks of 256 leaves whose stored hash shows where the tree differs. */
@@ -175,6 +182,8 @@ export interface Wanted {
 
 export interface WantedForLists {
   readonly incidents: readonly string[]
+  /** Those of all incidents, also of those whose opening was erased: they are known once `openings` were read. */
+  readonly policies: readonly number[]
   readonly gates: readonly { readonly task_id: string; readonly step: number }[]
   readonly agents: readonly string[]
 }

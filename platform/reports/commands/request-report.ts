@@ -10,7 +10,7 @@ import { recordEvents } from '../../ledger/events.js'
 import { lockLog } from '../../ledger/log.js'
 import { sendReport } from '../make-job.js'
 import { planRequest } from '../plan-request.js'
-import { countUnfinished, findReport, queueReport } from '../store/reports.js'
+import { countReports, countUnfinished, findReport, queueReport } from '../store/reports.js'
 
 export interface RequestParts extends Resources {
   readonly send: Send
@@ -19,6 +19,8 @@ export interface RequestParts extends Resources {
 /** The maximum number of reports of a workspace that wait or are in progress. */
 export const maxUnfinished = 20
 const busySeconds = 30
+/** The maximum number of reports of a workspace, whose files are kept until they are deleted. */
+const maxReports = 1000
 
 interface Requested {
   readonly report: Report
@@ -28,7 +30,7 @@ interface Requested {
 
 /**
  * Queues the report, or a failed one again. Rejects with INVALID, TOO_LARGE and UNAVAILABLE as `planRequest` does, and with
- * RATE_LIMITED while many reports of the workspace wait.
+ * RATE_LIMITED while many reports of the workspace wait, and CONFLICT for one beyond those that a workspace keeps.
  */
 export async function requestReport(
   { db, clock, send }: RequestParts,
@@ -43,6 +45,7 @@ export async function requestReport(
     const known = await findReport(scope, tx, plan.id)
     if (known !== null && known.status !== 'failed') return { report: known, isQueued: false }
     if ((await countUnfinished(scope, tx)) >= maxUnfinished) throw busy()
+    if (known === null && (await countReports(scope, tx)) >= maxReports) throw tooMany()
     await queueReport(scope, tx, now, plan, actorText(scope))
     // Besides the audit trail, this entry is later than the period: no entry of the period can follow it.
     const { id, format, period, agent_ids, cut_off } = plan
@@ -51,6 +54,11 @@ export async function requestReport(
     await sendReport(send, scope, id, tx)
     return { report: (await findReport(scope, tx, id)) as Report, isQueued: true }
   })
+}
+
+function tooMany(): PlatformError {
+  const remedy = 'delete old ones with DELETE /api/v1/reports/{id}, after you have downloaded them'
+  return new PlatformError('CONFLICT', `a workspace keeps at most ${maxReports} reports: ${remedy}`)
 }
 
 function busy(): PlatformError {

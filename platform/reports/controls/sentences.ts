@@ -1,5 +1,5 @@
 // Names and policies in the sentences of the control matrix, and how findings are joined.
-import { counted } from '../figures.js'
+import { count, counted } from '../figures.js'
 import type { PolicyResult } from '../report-data.js'
 import type { Found } from './definition.js'
 
@@ -13,24 +13,25 @@ export function named(name: string): string {
 }
 
 /**
- * Evidence from policies that name a control: those that evaluated steps, then those that evaluate registrations and were in effect,
+ * Evidence from policies that name a control: those that applied to steps, then those that evaluate registrations and were in effect,
  * and how many others there are.
  */
 export function fromPolicies(policies: readonly PolicyResult[]): Found {
   const registers = policies.filter((policy) => isForRegistrations(policy) && policy.agents > 0)
-  const active = policies.filter(({ steps }) => steps > 0).concat(registers)
+  const active = policies.filter(({ applied }) => applied > 0).concat(registers)
   const evidence = active.slice(0, maxPolicies).map(policySentence)
   const others = active.length - evidence.length
   if (others > 0) evidence.push(`${counted(others, 'other policy', 'other policies')} for it in effect.`)
   const idle = policies.length - active.length
-  const problems = idle > 0 ? [`${counted(idle, 'policy', 'policies')} for it evaluated no step in the period.`] : []
-  return { evidence, problems, sections: [] }
+  if (idle > 0 && active.length > 0)
+    evidence.push(`${counted(idle, 'policy', 'policies')} for it applied to no step of the period.`)
+  return { evidence, problems: [], sections: [] }
 }
 
 const isForRegistrations = ({ scope }: PolicyResult) => scope === 'agent_registration'
 
 function policySentence(policy: PolicyResult): string {
-  const { name, mode, agents, steps, violations, waived, incidents } = policy
+  const { name, mode, agents, steps, applied, violations, waived, incidents } = policy
   const effect = mode === 'enforce' ? 'enforced' : 'observed only, which never blocks'
   if (isForRegistrations(policy)) {
     const opened = counted(incidents, 'incident')
@@ -38,7 +39,7 @@ function policySentence(policy: PolicyResult): string {
   }
   const waivers = waived > 0 ? `, ${counted(waived, 'of them waived', 'of them waived')}` : ''
   const found = `${counted(violations, 'violation')}${waivers}`
-  return `Policy ${named(name)} (${effect}): ${counted(steps, 'step')} of ${counted(agents, 'agent')} evaluated, ${found}.`
+  return `Policy ${named(name)} (${effect}): applied to ${count(applied)} of ${counted(steps, 'step')} of ${counted(agents, 'agent')}, ${found}.`
 }
 
 export function both(...found: readonly Found[]): Found {

@@ -45,9 +45,9 @@ function removed({ erased, pruned }: ReportData['integrity']): Found {
 /** Violations and the incidents that they opened, where policies evaluated steps. */
 export function detection({ summary, incidents, policies }: ReportData): Found {
   if (summary.steps === 0) return found('incidents', [])
-  if (!policies.rows.some(({ steps }) => steps > 0))
-    return found('incidents', [], ['No policy evaluated a step in the period.'])
-  const evaluated = `Policies evaluated steps: ${counted(summary.violations, 'violation')}, ${counted(summary.incidents_opened, 'incident')} opened.`
+  if (!policies.rows.some(({ applied }) => applied > 0))
+    return found('incidents', [], ['No policy applied to a step of the period.'])
+  const evaluated = `Policies applied to steps: ${counted(summary.violations, 'violation')}, ${counted(summary.incidents_opened, 'incident')} opened.`
   const unlisted = incidents.list.more
   return found('incidents', [
     evaluated,
@@ -72,14 +72,10 @@ export function answers({ summary, incidents }: ReportData): Found {
 
 /** Approvals that policies asked for. */
 export function approvals({ summary }: ReportData): Found {
-  const { approvals_asked: asked, approvals_given: given } = summary
+  const { approvals_asked: asked, approvals_given: given, approvals_missing: without } = summary
   if (asked === 0) return found('oversight', [])
   const text = `Policies asked for an approval of ${counted(asked, 'step')}; ${counted(given, 'approval')} given.`
-  return found(
-    'oversight',
-    [text],
-    asked > given ? [`${counted(asked - given, 'step')} recorded without the approval.`] : [],
-  )
+  return found('oversight', [text], without > 0 ? [`${counted(without, 'step')} recorded without the approval.`] : [])
 }
 
 /** When nothing was enforced, and when that is unknown. */
@@ -102,6 +98,9 @@ export function enforcement({ summary, agents }: ReportData): Found {
         ? `${counted(summary.ungoverned_agents, 'agent')} had time without enforcement: ${duration(sum('ungoverned_seconds'))}${listed}.`
         : '',
       unknown > 0 ? `For ${duration(unknown)}${listed} it is unknown whether policies were enforced.` : '',
+      summary.undecided_steps > 0
+        ? `${sentence(counted(summary.undecided_steps, 'step'))} ${summary.undecided_steps === 1 ? 'was' : 'were'} not evaluated by a local engine before ${summary.undecided_steps === 1 ? 'it' : 'they'} ran.`
+        : '',
     ].filter((text) => text !== ''),
   )
 }

@@ -1,6 +1,7 @@
 // Our own catalog of the controls that reports refer to, so that their ids resolve without a network. It holds our words only:
 // the texts of the frameworks belong to their publishers.
 import { createHash } from 'node:crypto'
+import { parseJson } from '@svc/proof'
 import type { ControlDefinition, Framework } from '../controls/definition.js'
 import { frameworks } from '../controls.js'
 import { objectiveId } from './findings.js'
@@ -19,7 +20,7 @@ const changedAt = '2026-11-23T00:00:00Z'
 /** The catalog as OSCAL JSON; the same bytes as docs/controls.json. */
 export function catalogJson(): string {
   const text = [...jsonPieces(shape, catalog(), '\n')].join('')
-  return `${JSON.stringify({ catalog: JSON.parse(text) }, null, 2)}\n`
+  return `${JSON.stringify({ catalog: parseJson(text) }, null, 2)}\n`
 }
 
 function catalog(): Assembly {

@@ -11,7 +11,7 @@ import { partId } from './uuid.js'
 /** The id of the objective of a control in our catalog. */
 export const objectiveId = (control_id: string) => `${control_id}_obj`
 
-/** A finding for each control that svc covers; `satisfied` only with evidence and without a problem. */
+/** A finding for each control that svc covers; whether it is `satisfied` is that of its row in every format. */
 export function findings({ report: { id } }: ReportData, rows: readonly ControlRow[]): Assembly[] {
   return rows
     .filter(({ status }) => status !== 'not_covered')
@@ -28,11 +28,10 @@ export function findings({ report: { id } }: ReportData, rows: readonly ControlR
     }))
 }
 
-function targetOf({ control_id, status, problems }: ControlRow): Assembly {
-  const isSatisfied = status === 'evidence' && problems.length === 0
-  const why = status === 'evidence' ? 'the log holds evidence, and problems' : 'the log holds no evidence'
+function targetOf({ control_id, status, problems, is_satisfied: isSatisfied }: ControlRow): Assembly {
+  const why = status === 'evidence' ? 'the log holds evidence, and something is missing' : 'the log holds no evidence'
   const remarks = isSatisfied
-    ? 'The objective is that the log holds evidence and no problem of the period speaks against it.'
+    ? 'The objective is that the log holds evidence from at least one step, that its violations have an end, and that no problem of the period speaks against it.'
     : `Other than satisfied: ${why}. This does not say that the obligation was breached.`
   return {
     type: 'objective-id',
@@ -40,7 +39,7 @@ function targetOf({ control_id, status, problems }: ControlRow): Assembly {
     status: {
       state: isSatisfied ? 'satisfied' : 'not-satisfied',
       reason: isSatisfied ? 'pass' : 'other',
-      remarks: [remarks, 'Evidence of the log, not the opinion of an assessor.'],
+      remarks: [remarks, ...problems, 'Evidence of the log, not the opinion of an assessor.'],
     },
   }
 }

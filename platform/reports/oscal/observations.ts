@@ -132,18 +132,21 @@ function problem({ code, message }: ReportData['integrity']['problems']['rows'][
   return { title: `Problem of the record: ${named(code)}`, description: [message], type: 'finding' }
 }
 
-function interval({ name, agent_id }: AgentResult, { from, to, state, reason }: GovernanceInterval): Described {
+const stateWords = { ungoverned: 'Ungoverned time', unknown: 'Unknown time', idle: 'Time without an engine' } as const
+
+function interval({ name, agent_id }: AgentResult, { from, to, state, reason, steps }: GovernanceInterval): Described {
+  const undecided = steps === undefined ? '' : ` ${sentence(counted(steps, 'step'))} without a decision.`
   return {
-    title: `${state === 'ungoverned' ? 'Ungoverned' : 'Unknown'} time of agent ${named(name)}`,
-    description: [`From ${from} to ${to}: ${duration(secondsBetween(from, to))} (${reason}).`],
+    title: `${stateWords[state]} of agent ${named(name)}`,
+    description: [`From ${from} to ${to}: ${duration(secondsBetween(from, to))} (${reason}).${undecided}`],
     type: 'finding',
     agent_id,
   }
 }
 
-function policy({ name, rule_type, mode, steps, agents, violations, unrecorded }: PolicyResult): Described {
+function policy({ name, rule_type, mode, steps, applied, agents, violations, unrecorded }: PolicyResult): Described {
   const effect = mode === 'enforce' ? 'enforced' : 'observed only'
-  const evaluated = `${sentence(counted(steps, 'step'))} of ${counted(agents, 'agent')} evaluated: ${counted(violations, 'violation')}.`
+  const evaluated = `${sentence(counted(steps, 'step'))} of ${counted(agents, 'agent')} evaluated, of which it applied to ${applied}: ${counted(violations, 'violation')}.`
   const declared =
     unrecorded === 0
       ? ''

@@ -22,7 +22,7 @@ export function agents(context: Context): readonly Block[] {
     table(context),
     pen.h2('When policies were enforced', 210),
     pen.prose(
-      'Ungoverned: an engine reported that it enforced no policy, or the platform had none for the agent. Unknown: no engine reported; policies may have been enforced or not. Governed or stopped: all other time from the registration of the agent to the cut-off; the table above counts the governed part, in which an engine reported that it enforced policies. A strip is empty before the registration.',
+      'Governed: an engine reported that it enforced policies. Ungoverned: an engine reported that it enforced none, the platform had none for the agent, or no engine ran and steps came that none had evaluated. Unknown: no engine reported; policies may have been enforced or not. No engine ran: every engine had stopped in order, and no step is known to have come without a decision. A strip is empty before the registration. Time in which the agent was deactivated is pale too: no step of it was accepted.',
     ),
     ...withoutEngine(context),
     ...strips(context),
@@ -34,7 +34,7 @@ export function agents(context: Context): readonly Block[] {
 function table({ pen, data }: Context): Block {
   return pen.table({
     columns: [
-      { title: 'Agent', width: 3.7, max: 160 },
+      { title: 'Agent', width: 3.1, max: 160 },
       { title: 'Tasks', width: 0.85, align: 'right' },
       { title: 'Steps', width: 1.1, align: 'right' },
       { title: 'Violations', width: 1.25, align: 'right' },
@@ -42,6 +42,7 @@ function table({ pen, data }: Context): Block {
       { title: 'Governed', width: 1.4, align: 'right' },
       { title: 'Ungoverned', width: 1.45, align: 'right' },
       { title: 'Unknown', width: 1.4, align: 'right' },
+      { title: 'No engine', width: 1.3, align: 'right' },
     ],
     rows: data.agents.rows.map((agent) => [
       described(pen, agent),
@@ -57,8 +58,8 @@ function table({ pen, data }: Context): Block {
 }
 
 const timesOf = ({ governance }: AgentResult) =>
-  [governance.governed_seconds, governance.ungoverned_seconds, governance.unknown_seconds].map((seconds) =>
-    seconds === 0 ? '–' : duration(seconds),
+  [governance.governed_seconds, governance.ungoverned_seconds, governance.unknown_seconds, governance.idle_seconds].map(
+    (seconds) => (seconds === 0 ? '–' : duration(seconds)),
   )
 
 function described(pen: Context['pen'], agent: AgentResult): Block {
@@ -78,7 +79,8 @@ function described(pen: Context['pen'], agent: AgentResult): Block {
   }
 }
 
-const timeOf = ({ governance }: AgentResult) => governance.ungoverned_seconds + governance.unknown_seconds
+const timeOf = ({ governance }: AgentResult) =>
+  governance.ungoverned_seconds + governance.unknown_seconds + governance.idle_seconds
 
 type Period = ReportData['report']['period']
 
@@ -130,13 +132,13 @@ function strips({ pen, data }: Context): Block[] {
     reason: 'silent',
     instance_id: null,
   })
-  const legend = (['governed', 'unknown', 'ungoverned'] as const).map((state) => ({
+  const legend = (['governed', 'idle', 'unknown', 'ungoverned'] as const).map((state) => ({
     columns: [
       { svg: timelineStrip(period, state === 'governed' ? [] : [span(state)], { width: 22, height: 9 }), width: 22 },
-      { width: 'auto', ...pen.text(state === 'governed' ? 'governed or stopped' : state, { style: 'note' }) },
+      { width: 'auto', ...pen.text(state === 'idle' ? 'no engine ran' : state, { style: 'note' }) },
     ],
     columnGap: 5,
-    width: state === 'governed' ? 130 : 88,
+    width: 96,
   }))
   return [
     { columns: legend, margin: [0, 0, 0, 6] },
@@ -145,11 +147,18 @@ function strips({ pen, data }: Context): Block[] {
         { title: 'Agent', width: nameShare, max: 90 },
         { title: `${moment(period.from)} to ${moment(period.to)}`, width: stripShare },
       ],
-      rows: shown.map((agent) => [agent.name, strip(agent.governance.intervals, knownOf(agent, data.report))]),
+      rows: shown.map((agent) => [drawn(pen, agent), strip(agent.governance.intervals, knownOf(agent, data.report))]),
       more: { count: rows.length - shown.length + data.agents.more, what: 'agents' },
       empty: '',
     }),
   ]
+}
+
+/** A strip shows the listed intervals only: it must not look whole where some are left out. */
+function drawn(pen: Context['pen'], { name, governance: { more } }: AgentResult): Block {
+  const shown = pen.text(name, { style: 'cell', max: 90 })
+  if (more === 0) return shown
+  return { stack: [shown, pen.text(`${counted(more, 'shorter interval')} not drawn`, { ...small, max: 80 })] }
 }
 
 const reasons: Readonly<Record<GovernanceInterval['reason'], string>> = {
@@ -159,6 +168,15 @@ const reasons: Readonly<Record<GovernanceInterval['reason'], string>> = {
   unavailable: 'the engine could not load its policies',
   silent: 'the engine sent no heartbeat',
   no_engine: 'no engine had reported yet',
+  stopped: 'every engine had stopped in order',
+  undecided: 'no engine ran',
+}
+
+const order: readonly GovernanceInterval['state'][] = ['ungoverned', 'unknown', 'idle']
+
+function why({ reason, steps }: GovernanceInterval): string {
+  const counted_steps = steps === undefined ? '' : `: ${counted(steps, 'step')} without a decision`
+  return `${sentence(reasons[reason])}${counted_steps}`
 }
 
 function intervals({ pen, data }: Context): Block {
@@ -168,14 +186,12 @@ function intervals({ pen, data }: Context): Block {
       .map((each) => ({ name: agent.name, ...each })),
   )
   const unlisted = data.agents.rows.reduce((sum, { governance }) => sum + governance.more, 0)
-  const first = [...all]
-    .sort((a, b) => (a.state === b.state ? 0 : a.state === 'ungoverned' ? -1 : 1))
-    .slice(0, maxIntervals)
+  const first = [...all].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state)).slice(0, maxIntervals)
   const seconds = ({ from, to }: GovernanceInterval) => Math.round((Date.parse(to) - Date.parse(from)) / 1000)
   const none =
     data.agents.rows.length === 0
       ? 'No agent is listed.'
-      : `No ${data.agents.rows.some(hasNoEngine) ? 'other ' : ''}time is known to be ungoverned or unknown.`
+      : `No ${data.agents.rows.some(hasNoEngine) ? 'other ' : ''}time is known to be ungoverned, unknown or without an engine.`
   return pen.table({
     columns: [
       { title: 'Agent', width: 2.2, max: 90 },
@@ -187,11 +203,15 @@ function intervals({ pen, data }: Context): Block {
     ],
     rows: first.map((each) => [
       each.name,
-      each.state === 'ungoverned' ? pen.text(each.state, { style: 'cell', bold: true }) : each.state,
+      each.state === 'ungoverned'
+        ? pen.text(each.state, { style: 'cell', bold: true })
+        : each.state === 'idle'
+          ? 'no engine ran'
+          : each.state,
       moment(each.from),
       moment(each.to),
       duration(seconds(each)),
-      sentence(reasons[each.reason]),
+      why(each),
     ]),
     more: { count: all.length - first.length + unlisted, what: 'intervals' },
     empty: none,

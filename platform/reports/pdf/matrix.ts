@@ -7,7 +7,7 @@ import { smallId, textWidth } from './style.js'
 export function matrix({ pen, controls }: Context): readonly Block[] {
   const frameworks = [...new Set(controls.map(({ framework }) => framework))]
   const listed = pen.prose(
-    'For each control, what the log of this period shows and what it does not show. Whether a control is met is for the reader to evaluate.',
+    'For each control, what the log of this period shows and what it does not show. “Satisfied”: the log holds evidence from at least one step that the control applies to, no incident of it is without an end, and nothing of the period speaks against it. Incidents from before the period count if they were answered in it. Whether a control is met is for the reader to evaluate.',
   )
   const parts = frameworks.flatMap((name) =>
     framework(
@@ -20,7 +20,9 @@ export function matrix({ pen, controls }: Context): readonly Block[] {
   return [pen.h1('Control matrix'), listed, ...parts, ...empty]
 }
 
-const status = { evidence: 'evidence', no_evidence: 'no evidence', not_covered: 'not covered' } as const
+/** As the finding in the attachment states it. */
+const statusOf = ({ status, is_satisfied }: ControlRow) =>
+  status === 'not_covered' ? 'not covered' : is_satisfied ? 'satisfied' : 'not satisfied'
 
 function framework(pen: Context['pen'], name: string, rows: readonly ControlRow[]): Block[] {
   return [
@@ -32,16 +34,16 @@ function framework(pen: Context['pen'], name: string, rows: readonly ControlRow[
         { title: 'What the log shows', width: 3.9 },
         { title: 'What it does not show', width: 3.3 },
       ],
-      rows: rows.map(({ control_id, title, status: found, evidence, gaps }) => [
+      rows: rows.map((row) => [
         {
           stack: [
-            pen.text(title, { style: 'cell', bold: true, max: 160 }),
-            pen.text(control_id, { ...smallId, max: 80 }),
+            pen.text(row.title, { style: 'cell', bold: true, max: 160 }),
+            pen.text(row.control_id, { ...smallId, max: 80 }),
           ],
         },
-        found === 'evidence' ? status[found] : pen.text(status[found], { style: 'cell', bold: true }),
-        sentences(pen, evidence),
-        sentences(pen, gaps),
+        row.is_satisfied ? statusOf(row) : pen.text(statusOf(row), { style: 'cell', bold: true }),
+        sentences(pen, row.evidence),
+        sentences(pen, row.gaps),
       ]),
       width: textWidth,
       empty: 'No control of it is mapped.',

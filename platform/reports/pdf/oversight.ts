@@ -58,14 +58,16 @@ function groupsOf(rows: readonly ApprovalResult[]) {
 }
 
 const isSame = (a: ApprovalResult, b: ApprovalResult): boolean =>
-  a.outcome === 'missing' &&
-  b.outcome === 'missing' &&
+  a.outcome !== 'given' &&
+  a.outcome === b.outcome &&
   a.agent_id === b.agent_id &&
   a.task_id === b.task_id &&
   a.policy_name === b.policy_name
 
 function outcome(pen: Context['pen'], { outcome: found, approver, approved_by_step }: ApprovalResult): Block {
   if (found === 'missing') return pen.text('Missing', { style: 'cell', bold: true })
+  if (found === 'blocked') return pen.text('None; the step was stopped', { style: 'cell' })
+  if (found === 'erased') return pen.text('Cannot be read: erased', { style: 'cell' })
   const by = approver === null ? [] : [' by ', approver]
   const at = approved_by_step === null ? [] : [` at step ${count(approved_by_step)}`]
   return pen.text(['Given', ...by, ...at], { style: 'cell', max: 120 })

@@ -7,14 +7,15 @@ export function policies({ pen, data }: Context): readonly Block[] {
   return [
     pen.h1('Results per policy'),
     pen.prose(
-      'One row for each policy of each version of its manifest. “Steps” are the steps that were evaluated while the policy was in effect on their agent; a policy that evaluates registrations of agents has none. A policy in observe mode reports violations and blocks nothing. “Declared” are decisions of local engines that found the policy violated, and whose steps were never recorded: the log shows the declaration and no step. The appendix lists the manifests with the full SHA of each file.',
+      'One row for each policy of each version of its manifest. “Steps” are the steps that were evaluated while the policy was in effect on their agent, and “applied” those of them in its target; a policy that evaluates registrations of agents has none. A policy in observe mode reports violations and blocks nothing. “Declared” are decisions of local engines that found the policy violated, and whose steps were never recorded: the log shows the declaration and no step. The appendix lists the manifests with the full SHA of each file.',
     ),
     pen.table({
       columns: [
-        { title: 'Policy and manifest', width: 5 },
+        { title: 'Policy and manifest', width: 4.3 },
         { title: 'Severity, mode', width: 1.35 },
         { title: 'Agents', width: 0.9, align: 'right' },
         { title: 'Steps', width: 1.1, align: 'right' },
+        { title: 'Applied', width: 1.1, align: 'right' },
         { title: 'Violations', width: 1.25, align: 'right' },
         { title: 'Waived', width: 1.05, align: 'right' },
         { title: 'Declared', width: 1.1, align: 'right' },
@@ -25,8 +26,8 @@ export function policies({ pen, data }: Context): readonly Block[] {
         `${policy.severity}, ${policy.mode === 'enforce' ? 'enforced' : 'observed'}`,
         policy.agents,
         ...(policy.scope === 'agent_registration'
-          ? [null, null, null]
-          : [policy.steps, policy.violations, policy.waived]),
+          ? [null, null, null, null]
+          : [policy.steps, policy.applied, policy.violations, policy.waived]),
         policy.unrecorded,
         policy.incidents,
       ]),

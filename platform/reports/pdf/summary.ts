@@ -27,6 +27,11 @@ export function summary({ pen, data }: Context): readonly Block[] {
         ],
         ['Steps', totals.steps, `in ${counted(totals.tasks, 'task')}`],
         [
+          'Steps that a local engine evaluated before they ran',
+          totals.decided_steps,
+          totals.steps === 0 ? '' : `${share(totals.decided_steps, totals.steps)} of steps`,
+        ],
+        [
           'Steps that violated an enforced policy',
           totals.steps_in_violation,
           totals.steps === 0 ? '' : `${share(totals.steps_in_violation, totals.steps)} of steps`,
@@ -46,7 +51,11 @@ export function summary({ pen, data }: Context): readonly Block[] {
           totals.unrecorded_decisions,
           totals.unrecorded_decisions === 0 ? '' : `${count(totals.unrecorded_blocked)} to stop the step`,
         ],
-        ['Approvals asked', totals.approvals_asked, `${count(totals.approvals_given)} given`],
+        [
+          'Approvals asked',
+          totals.approvals_asked,
+          `${count(totals.approvals_given)} given, ${count(totals.approvals_blocked)} stopped, ${count(totals.approvals_missing)} missing`,
+        ],
         ['Agents with ungoverned time', totals.ungoverned_agents, ''],
       ],
       empty: '',

@@ -39,6 +39,13 @@ export async function countUnfinished(scope: Scope, tx: Transaction): Promise<nu
   return row?.count ?? 0
 }
 
+/** The number of reports of the workspace, in every state. */
+export async function countReports(scope: Scope, tx: Transaction): Promise<number> {
+  const text = 'select count(*)::int as count from reports where org_id = $1'
+  const [row] = await tx.query<{ count: number }>(text, [scope.org_id])
+  return row?.count ?? 0
+}
+
 /** Adds a report to the queue, or a failed one again; `now` is ms since 1970. The log must be locked. */
 export async function queueReport(
   scope: Scope,

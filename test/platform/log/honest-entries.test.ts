@@ -1,5 +1,5 @@
 // Every verifier accepts what the API accepts: odd numbers, names, strings and depths.
-import { canonical } from '@svc/proof'
+import { canonical, parseJson } from '@svc/proof'
 import type { Agent } from '@svc/schemas'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -17,7 +17,7 @@ await describeHonestEntries(100, (started, seed) => {
       expect([text, status]).toEqual([text, holdsNul.test(text) ? 422 : 201])
       if (status !== 201) continue
       const agent = await platform.call<Agent>('GET', `/api/v1/agents/${body.agent_id}`)
-      expect(canonical(agent.body.attributes.more)).toBe(canonical(JSON.parse(text)))
+      expect(canonical(agent.body.attributes.more)).toBe(canonical(parseJson(text)))
     }
   })
 })

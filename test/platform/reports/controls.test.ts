@@ -76,7 +76,7 @@ describe('a tag of a policy', () => {
 describe('the evidence', () => {
   it('of a policy says what it evaluated', () => {
     expect(row('asi02')?.evidence).toEqual([
-      'Policy “refunds-above-500-need-approval” (enforced): 12,360 steps of 3 agents evaluated, 14 violations, 1 of them waived.',
+      'Policy “refunds-above-500-need-approval” (enforced): applied to 240 of 12,360 steps of 3 agents, 14 violations, 1 of them waived.',
     ])
   })
 
@@ -85,10 +85,10 @@ describe('the evidence', () => {
     expect(row('asi08', limited)?.evidence.join()).toContain('“rate”')
   })
 
-  it('needs a policy that evaluated a step', () => {
-    const idle = row('asi03', withPolicies(policy(['ASI03'], { steps: 0 })))
+  it('needs a policy that applied to a step', () => {
+    const idle = row('asi03', withPolicies(policy(['ASI03'], { applied: 0, open_incidents: 0 })))
     expect(idle).toMatchObject({ status: 'no_evidence', evidence: [] })
-    expect(idle?.problems).toEqual(['1 policy for it evaluated no step in the period.'])
+    expect(idle?.problems).toEqual(['No policy for it applied to a step of the period.'])
   })
 
   it('is a few sentences, however many policies name a control', () => {
@@ -106,7 +106,7 @@ describe('the evidence', () => {
     const ids = ['soc2-cc7.2', 'soc2-cc7.3', 'soc2-cc7.4', 'eu-ai-act-12.2.a', 'eu-ai-act-26.1', 'eu-ai-act-26.5']
     expect(ids.map((id) => row(id, idle)?.status)).toEqual(ids.map(() => 'no_evidence'))
     expect(row('eu-ai-act-12.1', idle)?.status).toBe('evidence')
-    expect(row('soc2-cc7.2', idle)?.problems).toContain('No policy evaluated a step in the period.')
+    expect(row('soc2-cc7.2', idle)?.problems).toContain('No policy applied to a step of the period.')
   })
 
   it('of an empty period is absent everywhere', () => {
@@ -131,6 +131,9 @@ describe('the evidence', () => {
   })
 })
 
+/** Incidents of the sample are open, and it has no policy for these controls. */
+const unended = '3 incidents of the period without an end at the cut-off.'
+
 describe('a problem of the period', () => {
   it('is a gap of the controls that it speaks against, before the gaps of every period', () => {
     const problems = { rows: [{ code: 'hash', log_index: 4, message: 'differs' }], more: 2 }
@@ -140,13 +143,14 @@ describe('a problem of the period', () => {
       '2 incidents opened in the period had no answer at the cut-off.',
       '1 agent had time without enforcement: 1 h.',
       'For 1 d 1 h it is unknown whether policies were enforced.',
+      unended,
     ])
   })
 
   it('is a retention of less than six months', () => {
     const short = controlMatrix(reportData({ retention: { ...data.retention, days: 183 } }))
     expect(row('eu-ai-act-19.1', short)?.problems[0]).toContain('183 days')
-    expect(row('eu-ai-act-19.1')?.problems).toEqual([])
+    expect(row('eu-ai-act-19.1')?.problems).toEqual([unended])
   })
 
   it('is a deletion of entries younger than six months', () => {
@@ -161,12 +165,15 @@ describe('a problem of the period', () => {
       },
     ]
     const pruned = controlMatrix(reportData({ retention: { ...data.retention, prunes: { rows: prunes, more: 0 } } }))
-    expect(row('eu-ai-act-26.6', pruned)?.problems).toEqual(['1 deletion reached entries younger than six months.'])
+    expect(row('eu-ai-act-26.6', pruned)?.problems).toEqual([
+      '1 deletion reached entries younger than six months.',
+      unended,
+    ])
   })
 })
 
 describe('a policy that evaluates registrations', () => {
-  const registered = { scope: 'agent_registration', steps: 0, violations: 0, incidents: 2 }
+  const registered = { scope: 'agent_registration', steps: 0, applied: 0, violations: 0, incidents: 2 }
   const evidenceOf = (changes: object) =>
     row('eu-ai-act-26.2', withPolicies(policy(['EU-AI-Act:26(2)'], { ...registered, ...changes })))?.evidence.join(' ')
 

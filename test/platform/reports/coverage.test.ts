@@ -12,7 +12,7 @@ function governanceOf(minutes: readonly number[]): Governance {
     const reason = length < 0 ? 'silent' : 'unavailable'
     return { from: time(60 * at), to: time(60 * at + Math.abs(length)), state, reason, instance_id: 'run' }
   })
-  return { governed_seconds: 1, ungoverned_seconds: 2, unknown_seconds: 3, intervals, more: 0 }
+  return { governed_seconds: 1, ungoverned_seconds: 2, unknown_seconds: 3, idle_seconds: 4, intervals, more: 0 }
 }
 
 const lengthsOf = ({ intervals }: Governance) =>

@@ -66,7 +66,8 @@ function largeReport(rows: number): ReportData {
     reason: 'silent',
   } as const
   const intervals = times(4).map(() => ({ ...interval, instance_id: 'b3f6a1c2' }))
-  const governance = { governed_seconds: 1, ungoverned_seconds: 2, unknown_seconds: 3, intervals, more: 7 }
+  const seconds = { governed_seconds: 1, ungoverned_seconds: 2, unknown_seconds: 3, idle_seconds: 4 }
+  const governance = { ...seconds, intervals, more: 7 }
   const [policy] = sample.policies.rows
   const [approval] = sample.oversight.approvals.rows
   const [change] = sample.oversight.changes.rows
@@ -193,14 +194,16 @@ describe('findings', () => {
       expect(text).toContain(control_id)
   })
 
-  it('are satisfied only with evidence and without a problem', () => {
+  it('are satisfied only with evidence, without a problem, and without an open incident', () => {
     const found = states(sample)
     for (const { control_id, status, problems } of controlMatrix(sample).filter((row) => row.status !== 'not_covered'))
       expect([control_id, found.get(`${control_id}_obj`)]).toEqual([
         control_id,
         status === 'evidence' && problems.length === 0 ? 'satisfied' : 'not-satisfied',
       ])
-    expect(found.get('eu-ai-act-12.1_obj')).toBe('satisfied')
+    expect(found.get('eu-ai-act-12.1_obj')).toBe('not-satisfied')
+    const ended = reportData({ incidents: { ...sample.incidents, counts: [] } })
+    expect(states(ended).get('eu-ai-act-12.1_obj')).toBe('satisfied')
     expect(states(broken).get('eu-ai-act-12.1_obj')).toBe('not-satisfied')
     expect([...states(emptyReport()).values()]).not.toContain('satisfied')
   })

@@ -62,6 +62,7 @@ describe.skipIf(!hasPoppler)('rows of a PDF report', () => {
       governed_seconds: 0,
       ungoverned_seconds: 0,
       unknown_seconds: 9,
+      idle_seconds: 0,
       intervals: [interval],
       more: 0,
     }
@@ -70,7 +71,7 @@ describe.skipIf(!hasPoppler)('rows of a PDF report', () => {
     const names = rows.map(({ name }) => name).join(', ')
     expect(text).toContain('2 agents used no local engine in this period')
     expect(text).toContain(`the time is unknown where it is not ungoverned: ${names}.`)
-    expect(text).toContain('No other time is known to be ungoverned or unknown.')
+    expect(text).toContain('No other time is known to be ungoverned, unknown or without an engine.')
     expect(text).not.toContain('No engine had reported yet')
   })
 })

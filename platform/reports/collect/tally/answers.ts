@@ -1,4 +1,5 @@
 // The conversation of the thread: takes each message, and answers with what the tally misses and with the content of the report.
+import { withUndecided } from '../../../agents/agent-governance.js'
 import type { Governance } from '../../../agents/governance.js'
 import type { ReportData } from '../../report-data.js'
 import { maxIncidents } from '../bounds.js'
@@ -120,7 +121,9 @@ function listAnswers(
       state.engines.lost(lost)
     },
     governance: ({ agents }) => {
-      for (const [agent_id, one] of agents) governance.set(agent_id, heldGovernance(one, known))
+      const { undecided } = state.entries.steps.claims
+      for (const [agent_id, one] of agents)
+        governance.set(agent_id, heldGovernance(withUndecided(one, undecided.get(agent_id) ?? []), known))
     },
     tables: (message) => {
       state.engines.finish()
@@ -163,20 +166,19 @@ function learnIncidents(state: TallyState, leaves: readonly string[], rows: read
   }
 }
 
-function wantedOf({ incidents, policies, entries }: TallyState): Wanted {
+function wantedOf({ incidents, entries }: TallyState): Wanted {
   return {
     incidents: [...incidents.all.keys()],
     openings: incidents.wanted(),
     digests: [...entries.steps.sets.keys()],
-    policies: policies.wanted(),
     removals: entries.missing.any(),
     blocks: entries.tree.finish(),
   }
 }
 
-function wantedForLists({ agents, entries }: TallyState, ranked: readonly string[]): WantedForLists {
+function wantedForLists({ agents, policies, entries }: TallyState, ranked: readonly string[]): WantedForLists {
   const gates = entries.steps.approvals.rows.flatMap(({ task_id, approved_by_step: step }) =>
     step === null ? [] : [{ task_id, step }],
   )
-  return { incidents: ranked.slice(0, maxIncidents), gates, agents: agents.ids() }
+  return { incidents: ranked.slice(0, maxIncidents), policies: policies.wanted(), gates, agents: agents.ids() }
 }

@@ -1,5 +1,5 @@
 // Who approved, as a gate recorded it.
-import { firstUnopened, isMap, leafHash } from '@svc/proof'
+import { firstUnopened, isMap, leafHash, parseJson } from '@svc/proof'
 import type { LogRecord } from '@svc/schemas'
 import type { GateRow } from '../messages.js'
 
@@ -26,7 +26,7 @@ function nameIn({ properties, output }: Readonly<Record<string, unknown>>): stri
 
 function parsed(text: string): Readonly<Record<string, unknown>> | null {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseJson(text)
     return isMap(value) ? value : null
   } catch {
     return null

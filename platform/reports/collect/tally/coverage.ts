@@ -2,7 +2,14 @@
 import { type Governance, withFewer } from '../../../agents/governance.js'
 import { maxIntervals } from '../bounds.js'
 
-const unknown: Governance = { governed_seconds: 0, ungoverned_seconds: 0, unknown_seconds: 0, intervals: [], more: 0 }
+const unknown: Governance = {
+  governed_seconds: 0,
+  ungoverned_seconds: 0,
+  unknown_seconds: 0,
+  idle_seconds: 0,
+  intervals: [],
+  more: 0,
+}
 
 /** Intervals that the thread holds until it knows which ones are listed: some 25 MB. */
 const maxHeld = 100_000

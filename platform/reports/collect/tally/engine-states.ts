@@ -1,4 +1,5 @@
 // Whether the states of engines, from which ungoverned time follows, are those that the log holds.
+import { parseJson } from '@svc/proof'
 import type { EngineStateRow, LeafRow } from '../messages.js'
 import { eventOf, readLeaf } from './leaves.js'
 import type { Problem } from './problems.js'
@@ -39,7 +40,7 @@ export function createEngineStates(report: Problem) {
 /** A row whose event was pruned cannot be compared. */
 function isRecorded({ line, is_unrecorded, ...row }: EngineStateRow): boolean {
   if (line === null) return !is_unrecorded
-  const leaf = readLeaf(JSON.parse(line) as LeafRow)
+  const leaf = readLeaf(parseJson(line) as LeafRow)
   if (leaf === 'altered') return false
   if (leaf.values === null) return true
   const event = eventOf(leaf)

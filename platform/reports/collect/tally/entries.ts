@@ -1,8 +1,8 @@
 // Reads pages of the log: every record is hashed again before it counts.
-import { isMap } from '@svc/proof'
+import { isMap, parseJson } from '@svc/proof'
 import type { LeafRecord, LogRecord } from '@svc/schemas'
-import type { EntriesPage, EvaluatedRow, LeafRow, ViolationRow } from '../messages.js'
-import { approvalsIn, evaluationOf } from './evaluation.js'
+import type { AppliedRow, AskedRow, EntriesPage, EvaluatedRow, LeafRow, ViolationRow } from '../messages.js'
+import { appliedIn, approvalsIn, evaluationOf, unapproved } from './evaluation.js'
 import { type OpenedLeaf, readLeaf, rowsOf } from './leaves.js'
 import { addTo } from './listing.js'
 import type { Problem } from './problems.js'
@@ -26,8 +26,13 @@ export interface EntryParts {
 
 interface Step {
   readonly record: string
+  readonly violations: readonly ViolationRow[]
+  readonly evaluated: EvaluatedRow | undefined
+  readonly applied: readonly number[]
+  readonly asked: AskedRow | undefined
   readonly is_kept: boolean
   readonly reads_memory: boolean
+  readonly is_decided: boolean
 }
 
 export function readPage(parts: EntryParts, page: EntriesPage): void {
@@ -35,8 +40,11 @@ export function readPage(parts: EntryParts, page: EntriesPage): void {
   const steps = byIndex(page.steps)
   const kept = indexesIn(page.kept)
   const memory = indexesIn(page.memory)
+  const decided = indexesIn(page.decided)
   const violations = groupByIndex(rowsOf<ViolationRow>(page.violations))
   const evaluated = new Map(rowsOf<EvaluatedRow>(page.evaluated).map((row) => [row[0], row]))
+  const applied = appliedIn(rowsOf<AppliedRow>(page.applied))
+  const asked = new Map(rowsOf<AskedRow>(page.asked).map((row) => [row[0], row]))
   const records = new Map(rowsOf<LeafRow>(page.records).map((row) => [row[0], row]))
   for (const [size, root] of rowsOf<[number, string]>(page.checkpoints)) parts.tree.expect(size, root)
   for (let index = page.from; index < page.to; index++) {
@@ -48,8 +56,13 @@ export function readPage(parts: EntryParts, page: EntriesPage): void {
     addTo(parts.types, type)
     if (record === null) addRemoved(parts, index, type)
     else if (isAsHashed && type === 'step') {
-      const step = { record, is_kept: kept.has(index), reads_memory: memory.has(index) }
-      addStep(parts, index, step, violations.get(index) ?? [], evaluated.get(index))
+      const facts = { is_kept: kept.has(index), reads_memory: memory.has(index), is_decided: decided.has(index) }
+      const found = {
+        violations: violations.get(index) ?? [],
+        evaluated: evaluated.get(index),
+        asked: asked.get(index),
+      }
+      addStep(parts, index, { record, ...facts, ...found, applied: applied.get(index) ?? [] })
     } else if (isAsHashed && row !== undefined) addLeaf(parts, row)
   }
 }
@@ -83,13 +96,8 @@ function addRemoved({ missing, rejudge }: EntryParts, index: number, type: strin
   if (type === 'step') rejudge.addPruned()
 }
 
-function addStep(
-  { steps, rejudge, missing, report, period }: EntryParts,
-  index: number,
-  { record: text, is_kept, reads_memory }: Step,
-  violations: readonly ViolationRow[],
-  evaluated: EvaluatedRow | undefined,
-): void {
+function addStep({ steps, rejudge, missing, report, period }: EntryParts, index: number, step: Step): void {
+  const { record: text, is_kept, reads_memory, is_decided, violations, evaluated, applied } = step
   const record = recordIn<LogRecord>(text, 'step')
   if (record === null) {
     report('record_unreadable', index, `the record of entry ${index} is not that of a step`)
@@ -100,7 +108,10 @@ function addStep(
     report('period_mismatch', index, `entry ${index} was received at ${record.received_at}, outside the period`)
   const began = rejudge.add(index, record, is_kept, reads_memory)
   const results = is_kept ? evaluationOf(record, evaluated, violations, index, report) : []
-  steps.add(record, began, violations, approvalsIn(results))
+  const decided = is_kept ? is_decided : null
+  const asks = violations.some(([, , , , , , asked]) => asked === true)
+  const outcome = asks ? unapproved(record, step.asked, index, report) : 'missing'
+  steps.add(record, { began, violations, given: approvalsIn(results), decided, applied, outcome })
 }
 
 function addLeaf({ leaf, missing, report }: EntryParts, row: LeafRow): void {
@@ -118,7 +129,7 @@ function addLeaf({ leaf, missing, report }: EntryParts, row: LeafRow): void {
 /** A record that has the members that a report reads; null for another text. */
 function recordIn<R>(text: string, type: 'step' | null): R | null {
   try {
-    const record: unknown = JSON.parse(text)
+    const record: unknown = parseJson(text)
     if (!isMap(record)) return null
     const names = type === 'step' ? stepNames : leafNames
     const isRead = names.every((name) => typeof record[name] === 'string') && (type === null || record.type === type)

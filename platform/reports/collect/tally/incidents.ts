@@ -28,23 +28,24 @@ export type Incidents = ReturnType<typeof createIncidents>
 /** Of the chosen agents; null for all. `opened` takes each incident of the period once its policy is known. */
 export function createIncidents(
   chosen: ReadonlySet<string> | null,
-  opened: (incident: OpenedIncident, at: number) => void,
+  opened: (incident: OpenedIncident, tally: IncidentTally) => void,
 ) {
   const all = new Map<string, IncidentTally>()
   /** Opened in the period; their leaf was erased. */
   const unknown = new Set<string>()
   const isChosen = (agent_id: string) => chosen === null || chosen.has(agent_id)
-  const take = (id: string, incident: OpenedIncident, at: number) => {
-    const { agent_id, severity } = incident
-    all.set(id, { ...fresh, agent_id, severity, opened: at, in_period: true })
-    opened(incident, at)
-  }
+  const noted = new Map<string, number>()
   return {
     all,
+    note: (id: string) => addTo(noted, id),
+    events: () => incidentEvents(all, noted, chosen === null),
     /** A leaf of the period that opens an incident. */
     open: (id: string, incident: OpenedIncident, at: number) => {
-      if (!isChosen(incident.agent_id) || all.has(id)) return
-      take(id, incident, at)
+      const { agent_id, severity } = incident
+      if (!isChosen(agent_id) || all.has(id)) return
+      const tally = { ...fresh, agent_id, severity, opened: at, in_period: true }
+      all.set(id, tally)
+      opened(incident, tally)
     },
     /** The event of the opening, which stays when the leaf is erased. */
     opening: (id: string, agent_id: string, severity: Severity, at: number) => {
@@ -76,7 +77,7 @@ export function createIncidents(
       const known = all.get(id)
       if (known === undefined) return
       if (!isChosen(incident.agent_id)) all.delete(id)
-      else if (unknown.delete(id)) opened(incident, known.opened ?? at)
+      else if (unknown.delete(id)) opened(incident, known)
       else {
         known.agent_id = incident.agent_id
         known.severity = incident.severity
@@ -142,9 +143,14 @@ function durations(seconds: readonly number[]) {
   return { count: sorted.length, median_seconds: rank(0.5), p90_seconds: rank(0.9) }
 }
 
-/** Events of incidents in the period, by kind. */
-export function incidentEvents(all: ReadonlyMap<string, IncidentTally>): Map<string, number> {
+/** Events of the period by kind; with notes on incidents of any agent, or on those of the chosen ones. */
+function incidentEvents(
+  all: ReadonlyMap<string, IncidentTally>,
+  noted: ReadonlyMap<string, number>,
+  is_any: boolean,
+): Map<string, number> {
   const counts = new Map<string, number>()
+  for (const [id, notes] of noted) if (is_any || all.has(id)) addTo(counts, 'incident.noted', notes)
   for (const { in_period, moves } of all.values()) {
     if (in_period) addTo(counts, 'incident.opened')
     for (const to of moves) addTo(counts, `incident.${to}`)

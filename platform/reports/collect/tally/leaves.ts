@@ -1,5 +1,5 @@
 // Leaves that are not steps, with their content opened: nothing that does not open its commitments enters a report.
-import { isMap, openedLeaf } from '@svc/proof'
+import { isMap, openedLeaf, parseJson } from '@svc/proof'
 import type { LeafRecord } from '@svc/schemas'
 import type { LeafRow } from '../messages.js'
 
@@ -17,7 +17,7 @@ export function readLeaf([log_index, hash, record, salts, body]: LeafRow): Opene
   const isErased = salts === null && body === null
   const values = isErased ? null : openedLeaf({ log_index, hash, record, salts, body })
   if (!isErased && values === null) return 'altered'
-  const { type, subject_id, received_at } = JSON.parse(record) as LeafRecord
+  const { type, subject_id, received_at } = parseJson(record) as LeafRecord
   return { log_index, type, subject_id, received_at, values }
 }
 
@@ -54,5 +54,5 @@ export function textOf(value: unknown): string | null {
 
 /** The rows of a text with one JSON value a line. */
 export function rowsOf<Row>(lines: string | null): Row[] {
-  return lines === null ? [] : lines.split('\n').map((line) => JSON.parse(line) as Row)
+  return lines === null ? [] : lines.split('\n').map((line) => parseJson(line) as Row)
 }

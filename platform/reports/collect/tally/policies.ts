@@ -1,17 +1,35 @@
 // The results of policies: the counts of each policy set, expanded with the policies in it.
-import { sha256Hex } from '@svc/proof'
+import type { PolicyInput } from '@svc/engine'
+import { parseJson, sha256Hex } from '@svc/proof'
 import type { Policy } from '@svc/schemas'
 import type { BoundedRows, PolicyResult, Severity } from '../../report-data.js'
 import { maxPolicies } from '../bounds.js'
 import type { PolicySource } from '../messages.js'
-import type { OpenedIncident } from './incidents.js'
+import type { IncidentTally, OpenedIncident } from './incidents.js'
 import { byText, firstOf } from './listing.js'
 import type { Problem } from './problems.js'
 import type { SetTally, ViolationTally } from './steps.js'
 import type { DeclaredPolicy } from './unrecorded.js'
 
-type Counts = { -readonly [key in 'steps' | 'violations' | 'waived' | 'unrecorded' | 'incidents']: number }
-const noCounts: Counts = { steps: 0, violations: 0, waived: 0, unrecorded: 0, incidents: 0 }
+type Counts = {
+  -readonly [key in
+    | 'steps'
+    | 'applied'
+    | 'violations'
+    | 'waived'
+    | 'unrecorded'
+    | 'incidents'
+    | 'open_incidents']: number
+}
+const noCounts: Counts = {
+  steps: 0,
+  applied: 0,
+  violations: 0,
+  waived: 0,
+  unrecorded: 0,
+  incidents: 0,
+  open_incidents: 0,
+}
 interface Result extends Counts {
   readonly policy: Omit<PolicyResult, 'agents' | keyof Counts>
   readonly agents: Set<string>
@@ -26,8 +44,7 @@ export function createPolicies(sets: ReadonlyMap<string, SetTally>, report: Prob
   const names = new Map<string, string>()
   const expanded = new Set<string>()
   const sources = new Map<number, PolicySource>()
-  const incidents = new Map<string, { incident: OpenedIncident; count: number }>()
-
+  const incidents = new Map<string, { incident: OpenedIncident; tallies: IncidentTally[] }>()
   const resultOf = (policy: Result['policy'], id: number) => {
     const key = JSON.stringify(policy)
     const result = results.get(key) ?? { policy, agents: new Set(), ...noCounts }
@@ -47,21 +64,20 @@ export function createPolicies(sets: ReadonlyMap<string, SetTally>, report: Prob
       if (set === undefined) return
       const steps = sum(set.steps.values())
       const counted = new Set<Result>()
-      for (const policy of JSON.parse(body) as Policy[]) {
+      for (const policy of parseJson(body) as PolicyInput[]) {
         const result = resultOf(shown(policy, policy), policy.id)
         if (!counted.has(result) && evaluatesSteps(policy)) result.steps += steps
         counted.add(result)
-        for (const agent_id of set.steps.keys()) result.agents.add(agent_id)
         names.set(`${digest} ${policy.id}`, policy.name)
-        addKnown(result, set.violations.get(policy.id), policy, report)
+        addKnown(result, set, policy, report)
       }
     },
     isMissing: (digest: string) => !expanded.has(digest),
     nameOf: (digest: string, policy_id: number) => names.get(`${digest} ${policy_id}`) ?? `policy ${policy_id}`,
-    opened: (incident: OpenedIncident) => {
-      const known = incidents.get(incidentKey(incident)) ?? { incident, count: 0 }
+    opened: (incident: OpenedIncident, tally: IncidentTally) => {
+      const known = incidents.get(incidentKey(incident)) ?? { incident, tallies: [] }
       incidents.set(incidentKey(incident), known)
-      known.count += 1
+      known.tallies.push(tally)
     },
     /** Ids of the policies of incidents, which no policy set of the period may show. */
     wanted: () => [...new Set([...incidents.values()].map(({ incident }) => incident.policy_id))],
@@ -69,10 +85,9 @@ export function createPolicies(sets: ReadonlyMap<string, SetTally>, report: Prob
     /** Counts of all policies; call once. */
     finish: (declared: readonly DeclaredPolicy[]) => {
       for (const [digest, set] of sets) if (!expanded.has(digest)) addUnknown(set, resultOf, addViolations)
-      for (const { incident, count } of incidents.values()) {
+      for (const { incident, tallies } of incidents.values()) {
         const own = [...(byId.get(incident.policy_id) ?? [])].find(({ policy }) => isOf(policy, incident))
-        const result = own ?? resultOf(policyOf(incident, sources.get(incident.policy_id)), incident.policy_id)
-        result.incidents += count
+        addIncidents(own ?? resultOf(policyOf(incident, sources.get(incident.policy_id)), incident.policy_id), tallies)
       }
       addDeclared(byId, declared)
       return listed(results.values())
@@ -81,7 +96,12 @@ export function createPolicies(sets: ReadonlyMap<string, SetTally>, report: Prob
 }
 
 /** A policy for registrations evaluates no step, whatever steps its agents take meanwhile. */
-const evaluatesSteps = ({ scope }: Policy) => scope !== 'agent_registration'
+const evaluatesSteps = ({ scope }: PolicyInput) => scope !== 'agent_registration'
+
+function addIncidents(result: Result, tallies: readonly IncidentTally[]): void {
+  result.incidents += tallies.length
+  result.open_incidents += tallies.filter(({ state }) => state === 'open' || state === 'active').length
+}
 
 /** By number of violations, then name. */
 function listed(results: Iterable<Result>): BoundedRows<PolicyResult> {
@@ -96,13 +116,16 @@ const unlike =
   'another name, severity, mode or waiver than in the policy set is stored for violations of the policy with the id'
 
 /** Whether the rows of violations are as the policy that they name: only one with a waiver can be waived. */
-function isOfPolicy({ name, severity, mode, waived, differs }: ViolationTally, policy: Policy): boolean {
-  const isWaivable = typeof policy.waived_until === 'string'
+function isOfPolicy({ name, severity, mode, waived, differs }: ViolationTally, policy: PolicyInput): boolean {
+  const isWaivable = typeof policy.waived_until === 'number'
   const isSame = name === policy.name && severity === policy.severity && mode === policy.mode
   return isSame && !differs && (waived === 0 || isWaivable)
 }
 
-function addKnown(result: Result, violated: ViolationTally | undefined, policy: Policy, report: Problem): void {
+function addKnown(result: Result, set: SetTally, policy: PolicyInput, report: Problem): void {
+  result.applied += set.applied.get(policy.id) ?? 0
+  for (const agent_id of set.steps.keys()) result.agents.add(agent_id)
+  const violated = set.violations.get(policy.id)
   if (violated === undefined) return
   if (!isOfPolicy(violated, policy)) report('violations_altered', null, `${unlike} ${policy.id}`)
   addViolations(result, violated)

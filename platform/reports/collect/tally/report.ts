@@ -5,7 +5,7 @@ import { maxAgents, maxIncidents } from '../bounds.js'
 import type { TableFacts } from '../messages.js'
 import { listedGovernance } from './coverage.js'
 import { incidentResult, type Listed } from './incident-rows.js'
-import { incidentEvents, incidentNumbers } from './incidents.js'
+import { incidentNumbers } from './incidents.js'
 import { addTo, byText, counted } from './listing.js'
 import { membersAt } from './members.js'
 import type { TallyState } from './state.js'
@@ -40,6 +40,7 @@ export function reportOf(state: TallyState, details: Details): ReportData {
       active_agents: steps.agents.size,
       ungoverned_agents: ungoverned.length,
       ...totals,
+      ...steps.claims.totals(),
       violations: enforced + observed + waived,
       enforced,
       observed,
@@ -109,6 +110,7 @@ function agentsOf({ agents, entries, incidents }: TallyState, ids: readonly stri
       ...agents.facts(agent_id),
       tasks,
       steps,
+      undecided_steps: entries.steps.claims.undecidedOf(agent_id),
       violations,
       incidents: opened.get(agent_id) ?? 0,
       first_step_at,
@@ -154,7 +156,7 @@ export function gateKey({ task_id, approved_by_step }: Pick<ApprovalTally, 'task
 }
 
 function eventsOf({ changes, incidents }: TallyState): Map<string, number> {
-  return new Map([...changes.counts, ...incidentEvents(incidents.all)])
+  return new Map([...changes.counts, ...incidents.events()])
 }
 
 /** Holds of tasks of other agents are not shown. */

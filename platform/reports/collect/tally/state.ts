@@ -1,5 +1,5 @@
 // The parts of a tally, and how leaves that are not steps reach them.
-import { isMap } from '@svc/proof'
+import { isMap, parseJson } from '@svc/proof'
 import type { Severity } from '../../report-data.js'
 import type { LeafRow, ReportWork } from '../messages.js'
 import { createAgents } from './agents.js'
@@ -27,7 +27,7 @@ export function createState(work: ReportWork) {
   const problems = createProblems()
   const { report } = problems
   const buckets = createBuckets(...activityOf(work))
-  const steps = createStepTally(chosen, buckets)
+  const steps = createStepTally(chosen, buckets, period)
   const policies = createPolicies(steps.sets, report)
   const agents = createAgents(cut_off, as_of, chosen)
   const incidents = createIncidents(chosen, policies.opened)
@@ -97,12 +97,13 @@ export function noteIncident(incidents: TallyState['incidents'], event: EventLea
   if (event.kind === 'incident.opened' && is_in_period)
     incidents.opening(event.subject_id, textOf(agent_id) ?? '', (textOf(severity) ?? 'low') as Severity, at)
   incidents.effect(event.subject_id, effectIn(event))
+  if (event.kind === 'incident.noted' && is_in_period) incidents.note(event.subject_id)
 }
 
 /** Opens leaves from outside the period; reports and leaves out those that are altered. */
 export function openAll({ problems }: TallyState, lines: readonly string[]): OpenedLeaf[] {
   return lines.flatMap((line) => {
-    const row = JSON.parse(line) as LeafRow
+    const row = parseJson(line) as LeafRow
     const opened = readLeaf(row)
     if (opened !== 'altered') return opened
     problems.report('leaf_altered', row[0], `the content of entry ${row[0]} does not match its record`)

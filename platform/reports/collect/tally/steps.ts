@@ -3,6 +3,7 @@ import { canonicalType, type LogRecord } from '@svc/schemas'
 import { maxApprovals, maxStepTypes } from '../bounds.js'
 import type { ViolationRow } from '../messages.js'
 import type { Buckets } from './buckets.js'
+import { createClaims } from './claims.js'
 import { addTo, boundedList } from './listing.js'
 
 export interface AgentTally {
@@ -17,6 +18,8 @@ export interface AgentTally {
 export interface SetTally {
   /** By agent. */
   readonly steps: Map<string, number>
+  /** Steps that each policy applied to. */
+  readonly applied: Map<number, number>
   /** By policy. */
   readonly violations: Map<number, ViolationTally>
 }
@@ -31,6 +34,9 @@ export interface ViolationTally {
   differs: boolean
 }
 
+/** A gate approved the step; it was recorded without an approval; it was stopped; its content is erased. */
+export type AskOutcome = 'given' | 'missing' | 'blocked' | 'erased'
+
 /** A step for which a policy asked for an approval. */
 export interface ApprovalTally {
   readonly at: string
@@ -41,7 +47,7 @@ export interface ApprovalTally {
   readonly policy_set: string
   /** Of the violation; null where a gate approved. */
   readonly name: string | null
-  readonly outcome: 'given' | 'missing'
+  readonly outcome: AskOutcome
   readonly approved_by_step: number | null
 }
 
@@ -54,6 +60,9 @@ export interface Totals {
   waived: number
   approvals_asked: number
   approvals_given: number
+  approvals_missing: number
+  approvals_blocked: number
+  approvals_erased: number
 }
 
 const noTotals: Totals = {
@@ -65,13 +74,17 @@ const noTotals: Totals = {
   waived: 0,
   approvals_asked: 0,
   approvals_given: 0,
+  approvals_missing: 0,
+  approvals_blocked: 0,
+  approvals_erased: 0,
 }
 
 export type StepTally = ReturnType<typeof createStepTally>
 
 /** Of the chosen agents; null for all. */
-export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buckets) {
+export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buckets, period: Period) {
   const totals: Totals = { ...noTotals }
+  const claims = createClaims(period)
   const agents = new Map<string, AgentTally>()
   const sets = new Map<string, SetTally>()
   const types = new Map<string, number>()
@@ -79,28 +92,23 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
   const continued = new Set<string>()
   const approvals = boundedList<ApprovalTally>(maxApprovals)
 
-  const agentOf = ({ agent_id, received_at }: LogRecord) => {
-    const known = agents.get(agent_id)
-    if (known !== undefined) return known
-    const added = { tasks: 0, steps: 0, violations: 0, first_step_at: received_at, last_step_at: received_at }
-    agents.set(agent_id, added)
-    return added
-  }
   const approval = (row: ApprovalTally) => {
     totals.approvals_asked += 1
-    if (row.outcome === 'given') totals.approvals_given += 1
+    totals[`approvals_${row.outcome}`] += 1
     approvals.add(row)
   }
   return {
     totals,
+    claims,
     agents,
     sets,
     types,
     approvals,
-    add: (record: LogRecord, began: boolean, violations: readonly ViolationRow[], given: readonly GivenApproval[]) => {
+    add: (record: LogRecord, step_facts: EvaluatedStep) => {
+      const { began, violations, given, decided, applied, outcome } = step_facts
       const { agent_id, task_id, received_at, policy_set, step } = record
       if (chosen !== null && !chosen.has(agent_id)) return
-      const agent = agentOf(record)
+      const agent = agentIn(agents, record)
       const isNew = record.seq === 1 || (!began && !continued.has(task_id))
       if (isNew && record.seq !== 1) continued.add(task_id)
       if (isNew) totals.tasks += 1
@@ -112,18 +120,42 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
       addTo(types, types.size < maxStepTypes || types.has(type) ? type : 'other')
       const set = setOf(sets, policy_set)
       addTo(set.steps, agent_id)
+      for (const id of applied) addTo(set.applied, id)
       const time = Date.parse(received_at)
+      claims.decision(agent_id, time, decided)
+      claims.time(record.timestamp)
+      // What an erased gate approved cannot be read.
+      if (decided === null && type === 'step.gate') totals.approvals_erased += 1
       buckets.count(time, 'steps')
       agent.violations += violations.length
       if (violations.length > 0) buckets.count(time, 'violations', violations.length)
       if (countViolations(totals, set, violations)) totals.steps_in_violation += 1
       const shown = { at: received_at, agent_id, task_id, step, policy_set }
       for (const [, policy_id, name, , , , asks] of violations)
-        if (asks === true) approval({ ...shown, policy_id, name, outcome: 'missing', approved_by_step: null })
+        if (asks === true) approval({ ...shown, policy_id, name, outcome, approved_by_step: null })
       for (const { policy_id, approved_by_step } of given)
         approval({ ...shown, policy_id, name: null, outcome: 'given', approved_by_step })
     },
   }
+}
+
+/** What is known of a step beside its record. */
+export interface EvaluatedStep {
+  /** Whether its task began in the period. */
+  readonly began: boolean
+  readonly violations: readonly ViolationRow[]
+  readonly given: readonly GivenApproval[]
+  /** Whether a local engine evaluated it before it ran; null when its content is erased. */
+  readonly decided: boolean | null
+  /** The policies that applied to it. */
+  readonly applied: readonly number[]
+  /** What became of it if a policy asked for an approval in vain. */
+  readonly outcome: Exclude<AskOutcome, 'given'>
+}
+
+interface Period {
+  readonly from: string
+  readonly to: string
 }
 
 export interface GivenApproval {
@@ -131,10 +163,22 @@ export interface GivenApproval {
   readonly approved_by_step: number | null
 }
 
+function agentIn(agents: Map<string, AgentTally>, { agent_id, received_at }: LogRecord): AgentTally {
+  const known = agents.get(agent_id)
+  if (known !== undefined) return known
+  const added = { tasks: 0, steps: 0, violations: 0, first_step_at: received_at, last_step_at: received_at }
+  agents.set(agent_id, added)
+  return added
+}
+
 function setOf(sets: Map<string, SetTally>, digest: string): SetTally {
   const known = sets.get(digest)
   if (known !== undefined) return known
-  const added = { steps: new Map<string, number>(), violations: new Map<number, ViolationTally>() }
+  const added = {
+    steps: new Map<string, number>(),
+    applied: new Map<number, number>(),
+    violations: new Map<number, ViolationTally>(),
+  }
   sets.set(digest, added)
   return added
 }

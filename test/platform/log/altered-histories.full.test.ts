@@ -1,0 +1,2 @@
+// All histories of altered-histories.test.ts.
+import './altered-histories.test.js'

@@ -1,0 +1,2 @@
+// All histories of honest-histories.test.ts.
+import './honest-histories.test.js'

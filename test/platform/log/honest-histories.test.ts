@@ -1,0 +1,74 @@
+// No honest history is accused: whatever a workspace does, its report, its bundle and both verifiers call the log whole, and every
+// sentence of the report is true (test/cases/sentences.yaml). A tenth of the histories here, all of them in honest-histories.full.test.ts; SVC_HISTORY_SEED makes the same ones again.
+import { keyLines } from '@svc/proof'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import type { ReportData } from '../../../platform/reports/report-data.js'
+import { openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
+import { factsOf } from '../../support/history-facts.js'
+import { type HistoryPlatform, openHistoryPlatform } from '../../support/history-platform.js'
+import { honestActs, type PlayedHistory, playedHistory, reportOf } from '../../support/honest-histories.js'
+import { type Seen, sentences, untrueIn } from '../../support/sentences.js'
+
+const histories = Number(process.env.SVC_HONEST_HISTORIES ?? (inject('project') === 'full' ? 300 : 30))
+const seed = Number(process.env.SVC_HISTORY_SEED ?? Date.now() % 2 ** 31)
+
+describe('honest histories', () => {
+  const auditor = openAuditorFolder()
+  let platform: HistoryPlatform
+  beforeAll(async () => {
+    platform = await openHistoryPlatform()
+  })
+  afterAll(async () => {
+    await platform.close()
+    auditor.clear()
+  })
+
+  it(`are whole to the report, the bundle and both verifiers: ${histories} histories`, async () => {
+    const seen = new Set<string>()
+    const said: Seen = new Map()
+    for (let number = 0; number < histories; number++) {
+      const acts = honestActs(seed + number)
+      try {
+        for (const part of partsOf(await wholeReport(await playedHistory(platform, acts), said))) seen.add(part)
+      } catch (error) {
+        const again = `SVC_HISTORY_SEED=${seed + number} SVC_HONEST_HISTORIES=1`
+        throw new Error(`${again} plays ${JSON.stringify(acts)}`, { cause: error })
+      }
+    }
+    // A history that the platform refused would prove nothing.
+    if (histories >= 300) expect(sentences.filter((says) => !said.has(says) && !says.includes('not whole'))).toEqual([])
+    if (histories >= 30) expect([...seen].sort()).toEqual(parts.map(([name]) => name).sort())
+  })
+
+  async function wholeReport({ workspace }: PlayedHistory, said: Seen): Promise<ReportData> {
+    const { signer, scope, log_host, bundles } = workspace
+    const facts = await factsOf(workspace)
+    const data = await reportOf(workspace)
+    expect(data.integrity).toMatchObject({ verdict: 'whole', problems: { rows: [], more: 0 } })
+    const trust = keyLines(signer.keysOf(log_host, scope.org_id)).join('\n')
+    const { path, discard } = await bundles.make(scope, { from: null, to: null, since: null })
+    expect((await verifyWithBoth(path, trust, auditor)).findings).toEqual([])
+    await discard()
+    const checked = { data, facts, is_whole: true, is_log_whole: true, is_bundle_valid: true }
+    expect(untrueIn(checked, said)).toEqual([])
+    return data
+  }
+})
+
+/** What the histories of a run must have between them. */
+const parts: readonly (readonly [string, (data: ReportData) => number])[] = [
+  ['waived violations', ({ summary }) => summary.waived],
+  ['observed violations', ({ summary }) => summary.observed],
+  ['approvals given', ({ summary }) => summary.approvals_given],
+  ['approvals missing', ({ summary }) => summary.approvals_asked - summary.approvals_given],
+  ['answered incidents', ({ incidents }) => incidents.time_to_review.count],
+  ['unrecorded decisions', ({ summary }) => summary.unrecorded_decisions],
+  ['erased entries', ({ integrity }) => integrity.erased],
+  ['pruned entries', ({ integrity }) => integrity.pruned],
+  ['holds', ({ retention }) => retention.holds.rows.length],
+  ['stops', ({ oversight }) => oversight.events['stop.created'] ?? 0],
+  ['engines', ({ oversight }) => oversight.events['engine.state'] ?? 0],
+  ['rotated keys', ({ oversight }) => oversight.events['log.key_rotated'] ?? 0],
+]
+
+const partsOf = (data: ReportData) => parts.flatMap(([name, count]) => (count(data) > 0 ? name : []))

@@ -1,0 +1,136 @@
+// What is true of a played history, counted from the tables and the payloads: another way than that of the report.
+import { isMap } from '@svc/proof'
+import { type CommittedResult, canonicalType, isBlocked, type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
+import type { HistoryWorkspace } from './history-platform.js'
+import { begin } from './honest-histories.js'
+
+interface Row {
+  readonly agent_id: string
+  readonly step_type: string
+  readonly timestamp: string
+  readonly received: number
+  readonly body: string | null
+  readonly violations: readonly { readonly mode: string; readonly waived: boolean; readonly asks: boolean | null }[]
+}
+
+interface Run {
+  readonly agent_id: string
+  readonly instance_id: string
+  readonly from: number
+  readonly to: number
+  readonly ended: boolean
+}
+
+export interface OfPolicies {
+  /** Ids of policies by name. */
+  readonly applied: ReadonlySet<string>
+  readonly open: ReadonlySet<string>
+}
+
+export interface HistoryFacts {
+  readonly counts: Readonly<Record<string, number>>
+  readonly policies: OfPolicies
+}
+
+/** Of the steps that the log still holds. */
+export async function factsOf(workspace: HistoryWorkspace): Promise<HistoryFacts> {
+  const { query, scope, clock } = workspace
+  const rows = await query<Row>(
+    `select e.agent_id, e.step_type, e.timestamp, (extract(epoch from e.received_at) * 1000)::float8 as received, p.body,
+       coalesce((select json_agg(json_build_object('mode', v.mode, 'waived', v.waived, 'asks', v.asks)) from log_violations v
+         where v.org_id = $1 and v.log_index = e.log_index), '[]'::json) as violations
+     from log_entries e left join log_payloads p on p.org_id = $1 and p.log_index = e.log_index where e.org_id = $1`,
+    [scope.org_id],
+  )
+  const runs = await query<Run>(
+    `select agent_id, instance_id, (extract(epoch from min(seen_from)) * 1000)::float8 as from,
+       (extract(epoch from max(last_seen_at)) * 1000)::float8 as to,
+       (array_agg(ended order by last_seen_at desc, ended desc))[1] as ended
+     from engine_intervals where org_id = $1 group by 1, 2`,
+    [scope.org_id],
+  )
+  const incidents = await query<{ state: string; policy_name: string }>(
+    `select state, policy_name from incidents i where org_id = $1 and exists (select from log_records r
+       where r.org_id = $1 and r.log_index = i.log_index)`,
+    [scope.org_id],
+  )
+  const steps = rows.map((row) => ({ ...row, ...payloadOf(row.body) }))
+  const names = await policyNames(workspace)
+  const open = incidents.filter(({ state }) => state === 'open' || state === 'active')
+  const counted = countsOf(steps, runs, { from: begin, to: clock() })
+  const opened = {
+    incidents_opened: incidents.length,
+    incidents_unanswered: incidents.filter(({ state }) => state === 'open').length,
+  }
+  const applied = new Set(steps.flatMap(({ applied: ids }) => ids.map((id) => names.get(id) ?? '')))
+  return {
+    counts: { ...counted, ...opened, erased_entries: await erasedEntries(workspace) },
+    policies: { applied, open: new Set(open.map(({ policy_name }) => policy_name)) },
+  }
+}
+
+type Known = Row & ReturnType<typeof payloadOf>
+
+/** What the payload of a step says; null where it is erased. */
+function payloadOf(body: string | null) {
+  if (body === null) return { decided: null, blocked: null, given: 0, applied: [] as readonly number[] }
+  const values = JSON.parse(body) as JsonMap & { readonly evaluation: readonly CommittedResult[] }
+  const { meta, evaluation } = values
+  const own = isMap(meta) && (Object.hasOwn(meta, 'svc.eval') || Object.hasOwn(meta, 'svc.end'))
+  const applied = evaluation.filter((one) => one.violated || one.applied === true || one.approved_by_step !== undefined)
+  return {
+    decided: own,
+    blocked: isBlocked(values as unknown as Step),
+    given: evaluation.filter((one) => one.approved_by_step !== undefined).length,
+    applied: applied.map(({ policy_id }) => policy_id),
+  }
+}
+
+function countsOf(steps: readonly Known[], runs: readonly Run[], { from, to }: { from: number; to: number }) {
+  const count = (holds: (step: Known) => boolean) => steps.filter(holds).length
+  const violations = steps.flatMap((step) => step.violations)
+  const asks = (step: Known) => step.violations.filter((one) => one.asks === true).length
+  const sum = (of: (step: Known) => number) => steps.reduce((total, step) => total + of(step), 0)
+  const given = sum((step) => step.given)
+  return {
+    steps: steps.length,
+    decided_steps: count(({ decided }) => decided === true),
+    undecided_steps: count(({ decided }) => decided === false),
+    erased_steps: count(({ body }) => body === null),
+    erased_gates: count(({ body, step_type }) => body === null && canonicalType(step_type) === 'step.gate'),
+    steps_without_engine: count((step) => step.decided === false && hadStopped(step, runs)),
+    steps_outside: count(({ timestamp }) => {
+      const time = parseTimestamp(timestamp) ?? from
+      return time < from || time >= to
+    }),
+    steps_in_violation: count((step) => step.violations.some(({ mode, waived }) => !waived && mode !== 'observe')),
+    enforced: violations.filter(({ mode, waived }) => !waived && mode !== 'observe').length,
+    observed: violations.filter(({ mode, waived }) => !waived && mode === 'observe').length,
+    waived: violations.filter(({ waived }) => waived).length,
+    approvals_asked: given + sum(asks),
+    approvals_missing: sum((step) => (step.blocked === false ? asks(step) : 0)),
+    approvals_blocked: sum((step) => (step.blocked === true ? asks(step) : 0)),
+  }
+}
+
+/** Every engine of the agent that had reported had stopped in order. */
+function hadStopped({ agent_id, received }: Known, runs: readonly Run[]): boolean {
+  const before = runs.filter((run) => run.agent_id === agent_id && run.from <= received)
+  return before.length > 0 && before.every(({ ended, to }) => ended && to < received)
+}
+
+async function policyNames({ query, scope }: HistoryWorkspace): Promise<Map<number, string>> {
+  const sets = await query<{ body: string }>('select body from policy_sets where org_id = $1', [scope.org_id])
+  const policies = sets.flatMap(({ body }) => JSON.parse(body) as { id: number; name: string }[])
+  return new Map(policies.map(({ id, name }) => [id, name]))
+}
+
+async function erasedEntries({ query, scope }: HistoryWorkspace): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    `select (select count(*) from log_entries e left join log_payloads p on p.org_id = $1 and p.log_index = e.log_index
+         where e.org_id = $1 and p.body is null)::int
+       + (select count(*) from log_records where org_id = $1 and body is null)::int as count`,
+    [scope.org_id],
+  )
+  return row?.count ?? 0
+}
