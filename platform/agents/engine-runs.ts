@@ -1,6 +1,6 @@
 // What is known of each run of an agent's engines, from the intervals that they reported (docs/design/reports.md §2).
 import { type GovernanceInterval, heartbeatTimeoutMs, maxClockSkewMs } from './governance.js'
-import { type Span, strongestSpans } from './spans.js'
+import { firstFrom, type Span, strongestSpans } from './spans.js'
 import type { KnownInterval } from './store/engines.js'
 
 /** Governed, or why not; `silent`: the run did not report. */
@@ -97,18 +97,6 @@ function kindOf(load_state: KnownInterval['load_state']): RunKind {
 function silentUntil({ from, to }: KnownRun, starts: readonly number[], last_end: number, at: number): number {
   // A run that began a little before can have replaced this one: clocks differ.
   const least = Math.max(from + 1, to - maxClockSkewMs)
-  const replaced = Math.max(to, firstFrom(starts, least) ?? at)
+  const replaced = Math.max(to, starts[firstFrom(starts, least)] ?? at)
   return Math.min(replaced, last_end > to + silentRunEndsMs ? to + silentRunEndsMs : at, at)
-}
-
-/** The first of the sorted numbers that is at least `least`. */
-function firstFrom(sorted: readonly number[], least: number): number | undefined {
-  let low = 0
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((sorted[middle] ?? 0) < least) low = middle + 1
-    else high = middle
-  }
-  return sorted[low]
 }

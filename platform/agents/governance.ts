@@ -3,15 +3,16 @@
 /** What was known of the enforcement on an agent in a period, as of a cut-off. */
 export interface Governance {
   /**
-   * For how long policies were enforced, none were, and it is unknown; seconds. Time before the registration, time in which the agent
-   * was deactivated, and time in which every engine had stopped count nowhere.
+   * For how long policies were enforced, none were, it is unknown, and no engine ran; seconds. Time before the registration and time
+   * in which the agent was deactivated count nowhere.
    */
   readonly governed_seconds: number
   readonly ungoverned_seconds: number
   readonly unknown_seconds: number
+  readonly idle_seconds: number
   /**
-   * Ungoverned and unknown intervals of each engine and of the platform, oldest first; they do not overlap within one engine. Of many,
-   * the ungoverned ones are listed before the unknown ones, and long ones before short ones.
+   * Intervals of each engine and of the platform without enforcement, oldest first; they do not overlap within one engine. Of many,
+   * the ungoverned ones are listed before the unknown ones, those before the idle ones, and long ones before short ones.
    */
   readonly intervals: readonly GovernanceInterval[]
   /** Intervals that are not listed. */
@@ -21,14 +22,26 @@ export interface Governance {
 export interface GovernanceInterval {
   readonly from: string
   readonly to: string
-  readonly state: 'ungoverned' | 'unknown'
+  /** `idle`: no engine ran, and no step is known to have come without a decision. */
+  readonly state: 'ungoverned' | 'unknown' | 'idle'
   /**
    * `no_policy`: the platform had no enforced policy for the agent; `none_configured`, `all_dropped`, `unavailable`: the engine's
-   * own report; `silent`: the engine sent no heartbeat; `no_engine`: no engine had ever reported.
+   * own report; `silent`: the engine sent no heartbeat; `no_engine`: no engine had ever reported; `stopped`: every engine had
+   * stopped in order; `undecided`: the same, and steps came that no engine had evaluated.
    */
-  readonly reason: 'no_policy' | 'none_configured' | 'all_dropped' | 'unavailable' | 'silent' | 'no_engine'
+  readonly reason:
+    | 'no_policy'
+    | 'none_configured'
+    | 'all_dropped'
+    | 'unavailable'
+    | 'silent'
+    | 'no_engine'
+    | 'stopped'
+    | 'undecided'
   /** The run of the engine; null for what the platform knows. */
   readonly instance_id: string | null
+  /** Steps without a decision; only with the reason `undecided`. */
+  readonly steps?: number
 }
 
 /** A period as of a place in the log. Times are RFC 3339. */
@@ -67,8 +80,10 @@ export function limitIntervals<T extends Pick<GovernanceInterval, 'state'>>(
   return kept.map(({ interval }) => interval)
 }
 
+const ranks = { ungoverned: 0, unknown: 1, idle: 2 } as const satisfies Record<GovernanceInterval['state'], number>
+
 function rankOf({ state }: Pick<GovernanceInterval, 'state'>): number {
-  return state === 'ungoverned' ? 0 : 1
+  return ranks[state]
 }
 
 function lengthOf({ from, to }: GovernanceInterval): number {

@@ -3,8 +3,8 @@ import { parseTimestamp } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { readByIndex } from '../db/sql.js'
-import { governanceOf } from './agent-governance.js'
-import type { Governance, GovernancePeriod } from './governance.js'
+import { governanceOf, type ReadGovernance } from './agent-governance.js'
+import type { GovernancePeriod } from './governance.js'
 import { groupByAgent } from './group-by-agent.js'
 import { readEnforced } from './read-enforced.js'
 import type { Window } from './spans.js'
@@ -26,10 +26,10 @@ export async function readGovernance(
   scope: Scope,
   tx: Transaction,
   { agent_ids, ...period }: GovernanceQuery,
-): Promise<Map<string, Governance>> {
+): Promise<Map<string, ReadGovernance>> {
   await readByIndex(tx)
   const activations = await readActivations(scope, tx)
-  const found = new Map<string, Governance>()
+  const found = new Map<string, ReadGovernance>()
   for (let index = 0; index < agent_ids.length; index += agentsAtOnce) {
     const few = agent_ids.slice(index, index + agentsAtOnce)
     await readFew({ scope, tx, agent_ids: few, period: periodOf(period) }, activations, found)
@@ -55,7 +55,7 @@ function periodOf({ from, to, cut_off }: GovernancePeriod): Period {
   return { from: begin, to: Math.min(end, at), at, size: cut_off.size }
 }
 
-async function readFew(few: Few, activations: ReadonlyMap<string, Activation[]>, found: Map<string, Governance>) {
+async function readFew(few: Few, activations: ReadonlyMap<string, Activation[]>, found: Map<string, ReadGovernance>) {
   const { scope, tx, agent_ids, period } = few
   const states = await agentStates(scope, tx, agent_ids)
   const enforced = await readEnforced(few)

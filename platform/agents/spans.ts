@@ -71,3 +71,15 @@ export function uncovered(window: Window, spans: readonly Window[]): Window[] {
   if (reached < window.to) gaps.push({ from: reached, to: window.to })
   return gaps.filter(({ from, to }) => from < to)
 }
+
+/** The index of the first of the ascending numbers that is at least `least`; their number when none is. */
+export function firstFrom(ascending: readonly number[], least: number): number {
+  let low = 0
+  let high = ascending.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((ascending[middle] ?? 0) < least) low = middle + 1
+    else high = middle
+  }
+  return low
+}

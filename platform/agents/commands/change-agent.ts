@@ -10,6 +10,7 @@ import { recordEvents } from '../../ledger/events.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
 import { materialiseAgain } from '../../policies/commands/materialise-again.js'
 import type { Moment } from '../../policies/commands/put-manifest.js'
+import { stopDeactivated } from '../../policies/commands/stop.js'
 import { agentNotFound } from '../errors.js'
 import { type AgentRow, agentView, findAgents, putAgent, setActive } from '../store/agents.js'
 import { agentValues } from './merge-registration.js'
@@ -63,11 +64,13 @@ export function setFields(
   })
 }
 
-/** Deactivates an agent, whose steps are then rejected, or reactivates it. Idempotent. */
+/** Deactivates an agent, whose steps are then blocked and not logged, or reactivates it. Idempotent. */
 export function activate(resources: Resources, scope: Scope, agent_id: string, active: boolean): Promise<Agent> {
-  return changing(resources, scope, agent_id, async (tx, known, { now }) => {
+  return changing(resources, scope, agent_id, async (tx, known, moment) => {
+    const { now } = moment
     if (known.active === active) return
     await setActive(scope, tx, now, agent_id, active)
+    if (!active) await stopDeactivated(scope, tx, moment)
     const kind = active ? 'agent.reactivated' : 'agent.deactivated'
     const data = { agent_key: known.agent_key }
     await recordEvents(scope, tx, now, [{ kind, subject_kind: 'agent', subject_id: agent_id, data }])

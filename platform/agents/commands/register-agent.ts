@@ -1,10 +1,11 @@
 // Registers an agent (docs/design/platform.md §2). Idempotent; a new agent gets the baseline before its registration is evaluated.
 
-import { compile, evaluate, newHistory, registrationFacts } from '@svc/engine'
+import { compile, evaluate, newHistory, quote, registrationFacts } from '@svc/engine'
 import { canonical } from '@svc/proof'
 import type { AgentRegistration, JsonMap, RegisteredAgent } from '@svc/schemas'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import { PlatformError } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import type { Triggering } from '../../incidents/actions/triggers.js'
 import { raiseIncidents } from '../../incidents/commands/raise-incidents.js'
@@ -15,7 +16,7 @@ import { materialiseAgain } from '../../policies/commands/materialise-again.js'
 import { type BaselineParts, putBaseline } from '../../policies/commands/put-baseline.js'
 import { effectivePolicies } from '../../policies/store/policies.js'
 import { agentDeactivated } from '../errors.js'
-import { type AgentValues, agentFacts, agentIdOf, findAgents, putAgent } from '../store/agents.js'
+import { type AgentValues, agentFacts, agentIdOf, findAgents, putAgent, similarKey } from '../store/agents.js'
 import { agentValues, keptSettings } from './merge-registration.js'
 
 export interface Registration {
@@ -44,22 +45,48 @@ export async function registerAgent(
     const { size: log_index } = await lockLog(scope, tx)
     const [known] = await findAgents(scope, tx, [agent_id])
     if (known !== undefined && !known.active) throw agentDeactivated(body.agent_key)
+    if (known === undefined) await assertNoTwin(scope, tx, key, body.agent_key)
     const sent: JsonMap = { ...known?.sent, ...body }
     const operator_set = keptSettings(known ?? null, sent)
     const values = agentValues({ agent_id, api_key_id: key.key_id, known: known ?? null, sent, operator_set })
     const changed =
       known === undefined || canonical([known.sent, known.operator_set]) !== canonical([sent, operator_set])
     if (changed) await putAgent(scope, tx, now, values)
+    // The log shows an agent before what is put on it.
+    if (changed) await noteAgent(scope, tx, now, known === undefined ? 'agent.registered' : 'agent.updated', values)
     if (known === undefined) await putBaseline(parts, scope, tx, { now, log_index }, values)
     else if (known.effective_risk_classification !== values.effective_risk_classification)
       await materialiseAgain(parts, scope, tx, { now, log_index }, values)
-    if (changed) await noteAgent(scope, tx, now, known === undefined ? 'agent.registered' : 'agent.updated', values)
     const violations = await evaluateRegistration(parts, scope, tx, now, values)
     return {
       created: known === undefined,
-      answer: { agent_id, registration_status: known === undefined ? 'created' : 'updated', violations },
+      answer: {
+        agent_id,
+        registration_status: known === undefined ? 'created' : 'updated',
+        violations,
+        ...waitingLevel(values),
+      },
     }
   })
+}
+
+/** What the answer says of a lowered risk level, which waits for a person. */
+function waitingLevel({
+  agent_id,
+  risk_classification: declared,
+  effective_risk_classification: effective,
+}: AgentValues) {
+  if (declared === effective) return {}
+  const until = `until a member confirms it with POST /api/v1/agents/${agent_id}/confirm`
+  return { warnings: [`the risk level \`${declared}\` waits ${until}: policies use \`${effective}\``] }
+}
+
+/** A stopped or deactivated agent must not be free under a key that reads the same. Throws CONFLICT. */
+async function assertNoTwin(scope: Scope, tx: Transaction, { key_id }: KeyIdentity, agent_key: string): Promise<void> {
+  const similar = await similarKey(scope, tx, key_id, agent_key)
+  if (similar === null) return
+  const message = `the agent ${quote(similar)} has this \`agent_key\` but for case and outer spaces: send that key, or one that reads differently`
+  throw new PlatformError('CONFLICT', message, { errors: [{ path: 'agent_key', message }] })
 }
 
 /**

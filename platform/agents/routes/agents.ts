@@ -1,5 +1,6 @@
 import type { AgentChange, AgentRegistration } from '@svc/schemas'
 import { type Resources, withSnapshot } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
 import { invalid } from '../../errors.js'
 import { listReply, pageOf } from '../../http/paging.js'
 import { keyOf } from '../../http/principal.js'
@@ -8,8 +9,11 @@ import { activate, confirmLevel, setFields } from '../commands/change-agent.js'
 import { type RegistrationParts, registerAgent } from '../commands/register-agent.js'
 import { agentNotFound } from '../errors.js'
 import { agentView, findAgents, listAgents } from '../store/agents.js'
+import type { WaitingEngines } from '../waiting-engines.js'
 
 const tag = 'Agents'
+
+type ActivationParts = Resources & Pick<WaitingEngines, 'announceChange'>
 
 export const agentRoutes = [
   route({
@@ -76,14 +80,11 @@ export const agentRoutes = [
   route({
     method: 'delete',
     path: '/api/v1/agents/{agent_id}',
-    summary: 'Deactivate an agent; its steps are rejected until it is reactivated',
+    summary: 'Deactivate an agent; its steps are blocked, and not logged, until it is reactivated',
     tag,
     access: byMember,
     responses: { 200: 'agent' },
-    handle: async ({ scope, params }, parts: Resources) => ({
-      status: 200,
-      body: await activate(parts, scope, params.agent_id, false),
-    }),
+    handle: ({ scope, params }, parts: ActivationParts) => activated(parts, scope, params.agent_id, false),
   }),
   route({
     method: 'post',
@@ -92,10 +93,7 @@ export const agentRoutes = [
     tag,
     access: byMember,
     responses: { 200: 'agent' },
-    handle: async ({ scope, params }, parts: Resources) => ({
-      status: 200,
-      body: await activate(parts, scope, params.agent_id, true),
-    }),
+    handle: ({ scope, params }, parts: ActivationParts) => activated(parts, scope, params.agent_id, true),
   }),
   route({
     method: 'post',
@@ -111,6 +109,13 @@ export const agentRoutes = [
     }),
   }),
 ]
+
+/** Engines of the workspace that wait for changes in this process learn it at once. */
+async function activated(parts: ActivationParts, scope: Scope, agent_id: string, active: boolean) {
+  const body = await activate(parts, scope, agent_id, active)
+  parts.announceChange(scope.org_id)
+  return { status: 200, body }
+}
 
 /** PostgreSQL cannot store the character NUL. Throws INVALID. */
 function rejectNul(body: AgentRegistration | AgentChange): void {

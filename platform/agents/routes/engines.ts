@@ -51,8 +51,8 @@ export const engineStateRoutes = [
         const period = periodOf(query, now)
         const limit = Number(query.limit ?? 100)
         const intervals = await readIntervals(scope, tx, agent_id, now - heartbeatTimeoutMs, limit)
-        const governance = { ...period, ...(await governanceNow(scope, tx, agent_id, period, now)) }
-        return { status: 200, body: { intervals, governance } }
+        const { idle: _, ...governance } = await governanceNow(scope, tx, agent_id, period, now)
+        return { status: 200, body: { intervals, governance: { ...period, ...governance } } }
       }),
   }),
 ]
@@ -77,5 +77,7 @@ async function governanceNow(
 ) {
   const cut_off = { size: await readLogSize(scope, tx), at: isoTime(now) }
   const found = await readGovernance(scope, tx, { agent_ids: [agent_id], ...period, cut_off })
-  return found.get(agent_id)
+  const governance = found.get(agent_id)
+  if (governance === undefined) throw agentNotFound()
+  return governance
 }

@@ -23,7 +23,8 @@ export interface AgentRow extends Agent {
 const declaredLevel = 'coalesce(pending_risk_classification, risk_classification)'
 
 const agentColumns = `agent_id, api_key_id, agent_key, sent, operator_set, name, purpose, owner_id,
-  ${declaredLevel} as risk_classification, risk_classification as effective_risk_classification, environment, declared_tools, attributes, active, version, ${utc('created_at')}, ${utc('updated_at')}`
+  ${declaredLevel} as risk_classification, risk_classification as effective_risk_classification,
+  pending_risk_classification is not null as waits_for_confirmation, environment, declared_tools, attributes, active, version, ${utc('created_at')}, ${utc('updated_at')}`
 
 /**
  * `ag_` and the first 32 hex digits of SHA-256("svc.agent/1" NUL hex SHA-256(key's first secret) NUL agent_key):
@@ -58,6 +59,19 @@ export function agentView({
 export async function findAgents(scope: Scope, tx: Transaction, agent_ids: readonly string[]): Promise<AgentRow[]> {
   const text = `select ${agentColumns} from agents where org_id = $1 and agent_id = any($2::text[])`
   return tx.query<AgentRow>(text, [scope.org_id, agent_ids])
+}
+
+/**
+ * The key of another agent of the API key that differs only by case or outer spaces; null without one. Keys are printable ASCII,
+ * so that they have no other Unicode form.
+ */
+export async function similarKey(scope: Scope, tx: Transaction, api_key_id: string, agent_key: string) {
+  const [row] = await tx.query<{ agent_key: string }>(
+    `select agent_key from agents where org_id = $1 and api_key_id = $2 and lower(btrim(agent_key)) = lower(btrim($3))
+       and agent_key <> $3 limit 1`,
+    [scope.org_id, api_key_id, agent_key],
+  )
+  return row?.agent_key ?? null
 }
 
 /** For each key its only active agent; without an active one, its only agent. Null for several. */

@@ -9,7 +9,16 @@ import { operators } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
 import { insertPolicies, type NewPolicy } from '../store/policies.js'
-import { agentsWithKey, findStop, hasTarget, insertStop } from '../store/stops.js'
+import {
+  agentsWithKey,
+  findStop,
+  hasStopOfDeactivated,
+  hasTarget,
+  insertStop,
+  keyOfAgent,
+  type NewStop,
+} from '../store/stops.js'
+import type { Moment } from './put-manifest.js'
 
 /**
  * Stops the target, also one that another stop stops: each stop has to be resumed by itself, so that no member lifts the stop of
@@ -24,17 +33,42 @@ export async function stop({ db, clock }: Resources, scope: Scope, request: Stop
     const target = await targetOf(scope, tx, request)
     const { reason } = request
     const created_by = actorText(scope)
-    const policy = policyOf(id, target, reason, created_by)
-    const [inserted] = await insertPolicies(scope, tx, now, null, [policy], from_index)
-    if (inserted === undefined) throw new Error('the policy of a stop was not inserted')
-    const policy_id = inserted.id
-    await insertStop(scope, tx, now, { id, target, reason, created_by, from_index, policy_id })
+    const name = `Stop ${id}`
+    const description = `Blocks every step until the stop is resumed: ${reason}`
+    const params = { reason, stop_id: id, stopped_by: created_by }
+    const made_of = { id, target, reason, created_by, from_index }
+    const policy_id = await putStop(scope, tx, now, made_of, { name, description, params })
     const made = await stopIn(scope, tx, id)
     const data = { target, reason, policy_id, agents: made.agents }
     await recordEvents(scope, tx, now, [{ kind: 'stop.created', subject_kind: 'stop', subject_id: id, data }])
     await bumpConfig(scope, tx)
     return made
   })
+}
+
+/** Stops every agent that is deactivated, now and later, until it is reactivated. The caller holds the lock of the log. */
+export async function stopDeactivated(scope: Scope, tx: Transaction, { now, log_index }: Moment): Promise<void> {
+  if (await hasStopOfDeactivated(scope, tx)) return
+  const target = { kind: 'deactivated', id: null } as const
+  const reason = 'the agent is deactivated'
+  const made_of = { id: newId('stp', now), target, reason, created_by: 'system', from_index: log_index }
+  const name = 'Deactivated agents'
+  const description = 'Blocks every step of an agent that is deactivated, until it is reactivated.'
+  await putStop(scope, tx, now, made_of, { name, description, params: { deactivated: true } })
+}
+
+/** Inserts a stop with its policy, whose id it returns. */
+async function putStop(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  made: Omit<NewStop, 'policy_id'>,
+  shown: Pick<NewPolicy, 'name' | 'description' | 'params'>,
+): Promise<number> {
+  const [policy] = await insertPolicies(scope, tx, now, null, [policyOf(made.target, shown)], made.from_index)
+  if (policy === undefined) throw new Error('the policy of a stop was not inserted')
+  await insertStop(scope, tx, now, { ...made, policy_id: policy.id })
+  return policy.id
 }
 
 /** Rejects with NOT_FOUND. */
@@ -45,6 +79,14 @@ export async function stopIn(scope: Scope, tx: Transaction, id: string): Promise
 }
 
 async function targetOf(scope: Scope, tx: Transaction, request: StopRequest): Promise<Stop['target']> {
+  const target = await namedTarget(scope, tx, request)
+  if (request.with_key !== true) return target
+  const key_id = target.kind === 'agent' ? await keyOfAgent(scope, tx, target.id ?? '') : null
+  if (key_id !== null) return { kind: 'key', id: key_id }
+  throw invalid([{ path: 'with_key', message: 'is only for an agent: send it with `agent_id` or `agent_key`' }])
+}
+
+async function namedTarget(scope: Scope, tx: Transaction, request: StopRequest): Promise<Stop['target']> {
   const { agent_id, agent_key, manifest_id, workspace = false } = request
   const named = { agent_id, agent_key, manifest_id, workspace: workspace || undefined }
   const given = Object.entries(named).filter(([, value]) => value !== undefined)
@@ -76,14 +118,12 @@ async function idOfKey(scope: Scope, tx: Transaction, agent_key: string): Promis
 }
 
 /** INVARIANT (nothing lifts a stop): its policy is critical, enforced, for every level, without approval, waiver or manifest. */
-function policyOf(stop_id: string, target: Stop['target'], reason: string, stopped_by: string): NewPolicy {
+function policyOf(target: NewStop['target'], shown: Pick<NewPolicy, 'name' | 'description' | 'params'>): NewPolicy {
   return {
-    name: `Stop ${stop_id}`,
+    ...shown,
     rule_type: 'stopped',
-    params: { reason, stop_id, stopped_by },
     scope: 'step_execution',
     severity: 'critical',
-    description: `Blocks every step until the stop is resumed: ${reason}`,
     risk_classification: null,
     agent_id: target.kind === 'agent' ? target.id : null,
     enabled: true,

@@ -1,6 +1,6 @@
 // Reads the policy of a request by what the engine has for manifests, so that both take the same values with the same messages.
 import { didYouMean, type Finding, parseManifest, rules } from '@svc/engine'
-import type { JsonMap, Manifest, Policy } from '@svc/schemas'
+import { hiddenCharacter, type JsonMap, type Manifest, type Policy } from '@svc/schemas'
 import { type FieldError, invalid } from '../../errors.js'
 import { membersIn, type WrittenPolicy, writtenMembers } from './members.js'
 import { nameFrom } from './names.js'
@@ -39,7 +39,8 @@ function mapIn(body: unknown, within: string): JsonMap {
 }
 
 function checked({ agent_id = null, ...members }: JsonMap, errors: FieldError[], within: string): GivenPolicy {
-  if (agent_id !== null && (typeof agent_id !== 'string' || agent_id === ''))
+  const isText = typeof agent_id === 'string' && agent_id !== '' && hiddenCharacter(agent_id, 'line') === null
+  if (agent_id !== null && !isText)
     errors.push({ path: 'agent_id', message: 'must be the id of an agent, as text: GET /api/v1/agents lists them' })
   // A description that is removed, and an approval that is, are null here, and absent in a manifest.
   const written = Object.fromEntries(
@@ -113,7 +114,8 @@ function fieldError({ id, path: found, message: sentence }: Finding): FieldError
   const message = sentence.replaceAll('`policies[0].', '`').replace(/^`policies\[0\]`/, 'the policy')
   const [whole, subject = ''] = /^`([^`]+)`:? /.exec(message) ?? ['']
   const isOfPath = path !== '' && subject.replaceAll(/\[(\d+)\]/g, '.$1') === path
-  return { path, message: isOfPath ? message.slice(whole.length) : message, id }
+  // A missing member is named where it belongs, and not only the policy that lacks it.
+  return { path: path === '' ? subject : path, message: isOfPath ? message.slice(whole.length) : message, id }
 }
 
 /** A request has members that a manifest has not. */

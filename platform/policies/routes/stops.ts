@@ -14,7 +14,7 @@ export const stopRoutes = [
   route({
     method: 'post',
     path: '/api/v1/stops',
-    summary: 'Stop an agent, the agents of a manifest, or the workspace: their next step is blocked',
+    summary: 'Stop an agent, the agents of its API key or of a manifest, or the workspace: their next step is blocked',
     tag,
     access: byMember,
     body: 'stop-request',
@@ -33,7 +33,7 @@ export const stopRoutes = [
     access: byReader,
     query: {
       state: parameters.choice('state', valuesOf('stop', 'state')),
-      target: parameters.choice('kind of target', ['agent', 'manifest', 'workspace']),
+      target: parameters.choice('kind of target', ['agent', 'key', 'manifest', 'workspace']),
       target_id: parameters.text('one agent or manifest'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,

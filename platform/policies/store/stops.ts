@@ -5,8 +5,13 @@ import { type Filter, type Listed, type Page, page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { filters, utc } from '../../db/sql.js'
 
-/** Whether the stop `s` concerns the agent `a`, resumed or not. Removing an assignment does not end the stop of its manifest. */
-const concerns = `case s.target_kind when 'workspace' then true when 'agent' then a.agent_id = s.target_id else exists (
+/** True if the stop `s` concerns the agent `a`, resumed or not. Removing an assignment does not end the stop of its manifest. */
+const concerns = `case s.target_kind when 'workspace' then true when 'agent' then a.agent_id = s.target_id
+    when 'key' then exists (
+      select from agents k where k.org_id = s.org_id and k.agent_id = a.agent_id and k.api_key_id = s.target_id)
+    when 'deactivated' then exists (
+      select from agents d where d.org_id = s.org_id and d.agent_id = a.agent_id and not d.active)
+    else exists (
     select from assignments x join assignment_versions v on v.org_id = x.org_id and v.assignment_id = x.id
     where x.org_id = s.org_id and x.agent_id = a.agent_id and x.manifest_id = s.target_id
       and (v.until_index is null or v.until_index >= s.from_index)) end`
@@ -32,10 +37,14 @@ export async function stoppedAgents(
   return new Map(rows.map(({ policy_id, agents }) => [policy_id, new Set(agents)]))
 }
 
+/** The stop of deactivated agents follows from them: no member resumes it, and no list shows it. */
+const isMade = `s.target_kind <> 'deactivated'`
+
 /** The agents of a stop that it stops now, found by its target: a list has many stops. */
 const stoppedNow = `case s.target_kind
   when 'workspace' then (select count(*)::int from agents a where a.org_id = s.org_id and not ${isResumed})
   when 'agent' then (select count(*)::int from agents a where a.org_id = s.org_id and a.agent_id = s.target_id and not ${isResumed})
+  when 'key' then (select count(*)::int from agents a where a.org_id = s.org_id and a.api_key_id = s.target_id and not ${isResumed})
   else (select count(distinct a.agent_id)::int from assignments a
     join assignment_versions v on v.org_id = a.org_id and v.assignment_id = a.id
     where a.org_id = s.org_id and a.manifest_id = s.target_id and (v.until_index is null or v.until_index >= s.from_index)
@@ -46,7 +55,8 @@ const columns = `s.id, json_build_object('kind', s.target_kind, 'id', s.target_i
   ${utc('s.created_at')}, s.created_by, s.stages, s.policy_id, ${utc('s.resumed_at')},
   case when s.state = 'resumed' then 0 else ${stoppedNow} end as agents`
 
-interface NewStop extends Pick<Stop, 'id' | 'target' | 'reason' | 'policy_id'> {
+export interface NewStop extends Pick<Stop, 'id' | 'reason' | 'policy_id'> {
+  readonly target: { readonly kind: Stop['target']['kind'] | 'deactivated'; readonly id: string | null }
   readonly created_by: string
   /** The size of the log. */
   readonly from_index: number
@@ -62,9 +72,15 @@ export async function insertStop(scope: Scope, tx: Transaction, now: number, sto
   await tx.query('update policies set stop_id = $3 where org_id = $1 and id = $2', [scope.org_id, policy_id, id])
 }
 
+/** True if the workspace has the stop of its deactivated agents. */
+export async function hasStopOfDeactivated(scope: Scope, tx: Transaction): Promise<boolean> {
+  const rows = await tx.query("select from stops where org_id = $1 and target_kind = 'deactivated'", [scope.org_id])
+  return rows.length > 0
+}
+
 /** Null for an unknown stop. */
 export async function findStop(scope: Scope, tx: Transaction, id: string): Promise<Stop | null> {
-  const [row] = await tx.query<Stop>(`select ${columns} from stops s where s.org_id = $1 and s.id = $2`, [
+  const [row] = await tx.query<Stop>(`select ${columns} from stops s where s.org_id = $1 and s.id = $2 and ${isMade}`, [
     scope.org_id,
     id,
   ])
@@ -73,6 +89,7 @@ export async function findStop(scope: Scope, tx: Transaction, id: string): Promi
 
 export function listStops(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Stop>> {
   const where = filters([scope.org_id], 's.org_id = $1')
+    .addText(isMade)
     .add('s.state = ?', filter.state)
     .add('s.target_kind = ?', filter.target)
     .add('s.target_id = ?', filter.target_id)
@@ -125,12 +142,13 @@ export async function setStop(
 }
 
 /** The stop that a policy belongs to; null for any other policy. Such a policy is changed by its stop only. */
-export async function stopOfPolicy(scope: Scope, tx: Transaction, policy_id: number): Promise<string | null> {
-  const [row] = await tx.query<{ stop_id: string | null }>(
-    'select stop_id from policies where org_id = $1 and id = $2',
+export async function stopOfPolicy(scope: Scope, tx: Transaction, policy_id: number) {
+  const [row] = await tx.query<{ id: string; target_kind: NewStop['target']['kind'] }>(
+    `select s.id, s.target_kind from policies p join stops s on s.org_id = p.org_id and s.id = p.stop_id
+     where p.org_id = $1 and p.id = $2`,
     [scope.org_id, policy_id],
   )
-  return row?.stop_id ?? null
+  return row ?? null
 }
 
 /** The ids of the agents with this key; several API keys can each have one. */
@@ -140,6 +158,13 @@ export async function agentsWithKey(scope: Scope, tx: Transaction, agent_key: st
     [scope.org_id, agent_key],
   )
   return rows.map(({ agent_id }) => agent_id)
+}
+
+/** The API key of an agent; null for an unknown agent. */
+export async function keyOfAgent(scope: Scope, tx: Transaction, agent_id: string): Promise<string | null> {
+  const text = 'select api_key_id from agents where org_id = $1 and agent_id = $2'
+  const [row] = await tx.query<{ api_key_id: string }>(text, [scope.org_id, agent_id])
+  return row?.api_key_id ?? null
 }
 
 /** Whether an agent, or any assignment ever of a manifest, has this id. */

@@ -122,6 +122,24 @@ describe('fields that a member sets', () => {
   })
 })
 
+describe('a lowered risk level', () => {
+  it('waits for a person, which the answer and the list of agents say until it is confirmed or raised again', async () => {
+    const agent_key = 'lowered'
+    const first = await register({ agent_key, risk_classification: 'high' })
+    const waits = async () => {
+      const { agents } = (await platform.call<AgentList>('GET', `/api/v1/agents?q=${agent_key}`)).body
+      return agents.map(({ waits_for_confirmation }) => waits_for_confirmation)
+    }
+    expect([first.warnings, await waits()]).toEqual([undefined, [false]])
+    const { warnings, at, agent_id } = await register({ agent_key, risk_classification: 'limited' })
+    const until = `until a member confirms it with POST /api/v1/agents/${agent_id}/confirm`
+    expect(warnings).toEqual([`the risk level \`limited\` waits ${until}: policies use \`high\``])
+    expect([(await register({ agent_key })).warnings, await waits()]).toEqual([warnings, [true]])
+    await change('POST', `${at}/confirm`, {})
+    expect([(await register({ agent_key })).warnings, await waits()]).toEqual([undefined, [false]])
+  })
+})
+
 describe('a deactivated agent', () => {
   it('is rejected in every process until it is reactivated', async () => {
     const agent_key = 'stopped'

@@ -38,6 +38,7 @@ describe('the governance of an agent', () => {
       governed_seconds: 60,
       ungoverned_seconds: 0,
       unknown_seconds: 0,
+      idle_seconds: 0,
       intervals: [],
       more: 0,
     })

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { isoTime } from '@svc/schemas'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { parse } from 'yaml'
+import { type ReadGovernance, withUndecided } from '../../../platform/agents/agent-governance.js'
 import type { Governance } from '../../../platform/agents/governance.js'
 import { readGovernance } from '../../../platform/agents/read-governance.js'
 import { withSnapshot } from '../../../platform/db/db.js'
@@ -15,7 +16,8 @@ interface Case {
   readonly timeline?: readonly string[]
   readonly as_of: number
   readonly period?: readonly [number, number]
-  readonly minutes: readonly [number, number, number]
+  readonly steps?: readonly number[]
+  readonly minutes: readonly [number, number, number, number?]
   readonly intervals?: readonly string[]
 }
 
@@ -70,12 +72,13 @@ function beatOf([run = '', state = '', ...more]: readonly string[], time: (minut
   }
 }
 
-function shown({ governed_seconds, ungoverned_seconds, unknown_seconds, intervals, more }: Governance, start: number) {
+function shown({ intervals, more, ...seconds }: Governance, start: number) {
+  const { governed_seconds, ungoverned_seconds, unknown_seconds, idle_seconds } = seconds
   const minute = (time: string) => (Date.parse(time) - start) / 60_000
   return {
-    minutes: [governed_seconds, ungoverned_seconds, unknown_seconds].map((seconds) => seconds / 60),
-    intervals: intervals.map(
-      ({ from, to, state, reason, instance_id }) => `${minute(from)} ${minute(to)} ${state} ${reason} ${instance_id}`,
+    minutes: [governed_seconds, ungoverned_seconds, unknown_seconds, idle_seconds].map((each) => each / 60),
+    intervals: intervals.map(({ from, to, state, reason, instance_id, steps = '' }) =>
+      `${minute(from)} ${minute(to)} ${state} ${reason} ${instance_id} ${steps}`.trimEnd(),
     ),
     more,
   }
@@ -92,7 +95,10 @@ await forEachDatabase('the governance of an agent', ({ fresh, kind }) => {
   afterAll(() => workspace.close())
 
   it.each(cases.map((one, index) => ({ ...one, index })))('$name', async (one) => {
-    const { timeline = [], as_of, period = [0, as_of], minutes, intervals = [], index } = one
+    const { timeline = [], as_of, period = [0, as_of], steps = [], intervals = [], index } = one
+    const {
+      minutes: [governed, ungoverned, unknown, idle = 0],
+    } = one
     const start = begin + (index + 1) * 3 * dayMs
     const time = (minute: number) => start + minute * 60_000
     const agent_key = `agent ${index}`
@@ -126,9 +132,9 @@ await forEachDatabase('the governance of an agent', ({ fresh, kind }) => {
     const read = async () => {
       const [from = 0, to = 0] = period
       const found = await workspace.read([agent_id], { from: time(from), to: time(to) }, cut_off)
-      return shown(found.get(agent_id) as Governance, start)
+      return shown(withUndecided(found.get(agent_id) as ReadGovernance, steps.map(time)), start)
     }
-    const expected = { minutes, intervals, more: 0 }
+    const expected = { minutes: [governed, ungoverned, unknown, idle], intervals, more: 0 }
     expect(await read()).toEqual(expected)
     for (const one of all.filter(({ at }) => at > as_of)) await happen(one)
     expect(await read()).toEqual(expected)

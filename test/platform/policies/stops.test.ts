@@ -15,17 +15,20 @@ import type {
 } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { messages } from '../../../engine/policy/messages.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { expectEqualVerdicts } from '../../support/rejudge.js'
 
 interface Action {
-  readonly stop?: { agent?: string; agent_key?: string; manifest?: true; workspace?: true }
+  readonly stop?: { agent?: string; agent_key?: string; manifest?: true; workspace?: true; with_key?: true }
   readonly resume?: { agents?: string[]; percent?: number }
   /** The stop to resume; default the last. */
   readonly of?: number
   readonly register?: string
   readonly assign?: string
   readonly unassign?: string
+  readonly deactivate?: string
+  readonly reactivate?: string
   readonly change?: { agent: string; body: object }
   readonly state?: Stop['state']
   readonly agents?: number
@@ -83,6 +86,8 @@ async function world(platform: TestPlatform) {
       const own = assignments.find((one) => one.manifest_id === manifest_id)
       expect((await platform.call('DELETE', `/api/v1/assignments/${own?.id}`)).status).toBeLessThan(300)
     }
+    if (more.deactivate !== undefined) await platform.call('DELETE', `/api/v1/agents/${idOf(more.deactivate)}`)
+    if (more.reactivate !== undefined) await platform.call('POST', `/api/v1/agents/${idOf(more.reactivate)}/reactivate`)
     if (more.change !== undefined)
       await platform.call('PATCH', `/api/v1/agents/${idOf(more.change.agent)}`, { body: more.change.body })
     if (stop !== undefined) {
@@ -164,7 +169,8 @@ describe('a stop', () => {
       expect([step_type, (await here.evaluate('a', { step_type })).blocked]).toEqual([step_type, true])
     const retried = await here.evaluate('a', { step_type: 'step.exec', output: { status: 'blocked' } })
     expect(retried.reason).toBe(`\`Stop ${id}\` blocks: the agent is stopped by \`operator:local\`: \`${reason}\``)
-    expect(retried.violations[0]?.violation_details?.remedy).toContain(`svc resume ${id}`)
+    expect(retried.violations[0]?.violation_details?.remedy).not.toMatch(/svc |POST|\/api/)
+    expect([retried.message, retried.violations[0]?.message]).toEqual([messages.STOPPED, messages.STOPPED])
     let step = 0
     const log = async (more: object) => {
       const timestamp = '2026-01-05T09:00:00Z'
@@ -173,13 +179,13 @@ describe('a stop', () => {
     }
     const stopped = ({ violations }: LoggedStep) => violations.filter((one) => one.policy_id === policy_id)
     expect(stopped(await log({ step_type: 'step.exec', output: { status: 'blocked' } }))).toEqual([])
-    for (const step_type of ['task.error', 'ERROR_NODE', 'END_NODE'])
+    for (const step_type of ['task.start', 'START_NODE', 'task.error', 'ERROR_NODE', 'END_NODE'])
       expect([step_type, stopped(await log({ step_type }))]).toEqual([step_type, []])
     expect(await incidents()).toEqual([])
     for (const more of [
       { step_type: 'step.exec', output: { status: 'ok' } },
       { step_type: 'TOOL_CALL' },
-      { step_type: 'START_NODE' },
+      { step_type: 'task.idle' },
     ])
       expect([more, stopped(await log(more))]).toMatchObject([more, [{ severity: 'critical' }]])
     expect(await incidents()).toMatchObject([{ policy_id, severity: 'critical', state: 'open', occurrences: 3 }])

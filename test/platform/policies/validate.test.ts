@@ -8,7 +8,7 @@ import { discard, startPlatform, type TestPlatform } from '../../support/platfor
 const path = '/api/v1/manifests/validate'
 const check = createChecker(Object.values(documents))('validation-report.json')
 const policy = (name: string) =>
-  `  - { name: ${name}, rule_type: field_not_empty, params: { field: input.a }, scope: step_execution, severity: critical }\n`
+  `  - { name: ${name}, rule_type: field_not_empty, params: { field: step_name }, scope: step_execution, severity: critical }\n`
 const manifest = `name: A\nversion: "1"\npolicies:\n${policy('P')}`
 const tests = (count: number) =>
   `tests:\n${Array.from({ length: count }, (_, index) => `  - { name: t${index}, step: { step_type: step.exec }, expect: { action: block } }\n`).join('')}`
