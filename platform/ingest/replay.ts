@@ -1,6 +1,6 @@
 // Recognizes replays (docs/design/log.md §4): the same task, step number and content is the same entry.
 
-import { commitment, payloadFields, type StoredEntry } from '@svc/proof'
+import { commitment, parseJson, payloadFields, type StoredEntry } from '@svc/proof'
 import { canonicalType, type LogRecord } from '@svc/schemas'
 import type { AcceptedStep } from './entry.js'
 
@@ -23,12 +23,12 @@ export function isSameStep(candidate: Candidate, step: AcceptedStep, client_prev
     entry.timestamp === step.timestamp &&
     entry.is_external_call === step.is_external_call &&
     entry.has_write_permission === step.has_write_permission &&
-    entry.client_prev_hash === client_prev_hash
+    (entry.client_prev_hash || null) === client_prev_hash
   if (!sameEnvelope) return false
-  const { data } = JSON.parse(entry.record) as LogRecord
+  const { data } = parseJson(entry.record) as LogRecord
   if (payloadFields.some((field) => (step[field] !== undefined) !== field in data)) return false
   if (salts === null) return true
-  const salt = JSON.parse(salts) as Record<string, string>
+  const salt = parseJson(salts) as Record<string, string>
   return Object.entries(data).every(
     ([field, committed]) =>
       commitment(field, step[field as keyof AcceptedStep], Buffer.from(salt[field] ?? '', 'hex')) === committed,

@@ -1,4 +1,5 @@
 // The body of POST /api/v1/traces, in any of the shapes that are accepted (docs/design/platform.md §2).
+import { withOutputObject } from '@svc/engine'
 import { canonical, isMap } from '@svc/proof'
 import { isoTime, type TraceRequest } from '@svc/schemas'
 import { invalid, PlatformError } from '../errors.js'
@@ -70,7 +71,9 @@ export async function traceItems(
   const repeated = new Map<string, number>()
   return {
     steps: await paced(pace, steps, (step) =>
-      step instanceof PlatformError ? step : orProblem(() => stepRequest(step, sender, repeated)),
+      step instanceof PlatformError
+        ? step
+        : orProblem(() => ({ ...stepRequest(step, sender, repeated), traced: true })),
     ),
     incidents: incidents.map((one) => orProblem(() => incidentOf(one, sender.agent_key))),
     unrecorded: unrecorded.map((one) => orProblem(() => unrecordedIn(one, sender.agent_key))),
@@ -80,7 +83,8 @@ export async function traceItems(
 
 /** The step of an item; `repeated` counts the equal ones of a request. */
 function stepRequest(value: unknown, sender: Sender, repeated: Map<string, number>): StepRequest {
-  const { kind: _kind, recorded_at: _recorded_at, agent_id: name = '', ...sent } = validated('trace-step', value)
+  const { step: kept, warnings } = withOutputObject(value)
+  const { kind: _kind, recorded_at: _recorded_at, agent_id: name = '', ...sent } = validated('trace-step', kept)
   const { agent_key, agent_id, now } = sender
   const isOther = name !== '' && name !== agent_key && name !== agent_id
   const step = {
@@ -89,12 +93,13 @@ function stepRequest(value: unknown, sender: Sender, repeated: Map<string, numbe
     task_id: String(sent.task_id),
     ...(isOther && { meta: { agent_id: name, ...sent.meta } }),
   }
+  const noted = warnings.length === 0 ? {} : { warnings }
   const { step: number, timestamp, ...content } = step
   const numbered = number === undefined ? content : { ...content, step: Number(number) }
-  if (timestamp !== undefined && number !== undefined) return { ...numbered, timestamp }
+  if (timestamp !== undefined && number !== undefined) return { ...numbered, ...noted, timestamp }
   const known = { ...numbered, ...(timestamp !== undefined && { timestamp }) }
   const origins = originsOf(known, sender, repeated)
-  return { ...numbered, timestamp: timestamp ?? isoTime(now), ...origins }
+  return { ...numbered, ...noted, timestamp: timestamp ?? isoTime(now), ...origins }
 }
 
 /**

@@ -6,11 +6,8 @@ import {
   evaluate,
   factsTightened,
   newHistory,
-  occasionOf,
-  type RunState,
+  occasionIn,
   record,
-  startsRun,
-  stateAfter,
   withMemoryLabels,
 } from '@svc/engine'
 import { actionDigest, occurredAt, type StoredHead } from '@svc/proof'
@@ -50,13 +47,13 @@ export async function evaluateStep(
     const task_id = context.task_id ?? intended.task_id
     const head = await headOf(scope, tx, agent, task_id ?? null)
     const rules = head === null ? agent : await rulesOfTask(scope, tx, agent, head.first_log_index)
-    const { history, last_at, next_step } = await historyOf(scope, tx, rules, head, intended.step_type)
+    const { history, last_at, next_step } = await historyOf(scope, tx, rules, head)
     const facts = factsTightened(rules.facts, context)
     const at = occurredAt(intended.timestamp ?? isoTime(now), last_at)
     const labels = await intendedLabels(scope, tx, sealer, rules.agent.agent_id, intended)
     const step = withMemoryLabels(intended, labels)
     const evaluated = { step, agent: facts, context: facts, history, now: at }
-    const decision = evaluate(rules.set, occasionOf(intended), evaluated)
+    const decision = evaluate(rules.set, occasionIn(history, intended), evaluated)
     const fields = { agent_id: rules.agent.agent_id, task_id, step: next_step, timestamp: isoTime(at) }
     return {
       evaluation_id: newId('eval', now),
@@ -105,21 +102,14 @@ async function headOf(scope: Scope, tx: Transaction, { agent }: AgentRules, task
   return head
 }
 
-/**
- * The history of the task before a step of that type: empty when the step reuses the id of a task that ended.
- * `next_step` is the number above all that its steps have.
- */
-async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, head: StoredHead | null, step_type: string) {
-  let history = newHistory(rules.set)
-  let state: RunState = 'none'
+/** The history of the task, and the number above all that its steps have. */
+async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, head: StoredHead | null) {
+  const history = newHistory(rules.set)
   if (head === null) return { history, last_at: null, next_step: 1 }
   let last_at: number | null = null
   for (const { step, at } of await readTail(scope, tx, head.task_id, 0)) {
-    if (startsRun(state, step.step_type)) history = newHistory(rules.set)
-    state = stateAfter(state, step.step_type)
     record(rules.set, history, step, at)
     last_at = at
   }
-  if (startsRun(state, step_type)) history = newHistory(rules.set)
   return { history, last_at, next_step: head.max_step + 1 }
 }

@@ -1,9 +1,12 @@
+import { withOutputObject } from '@svc/engine'
 import type { LogRequest } from '@svc/schemas'
 import { invalid, PlatformError } from '../../errors.js'
 import { keyOf } from '../../http/principal.js'
 import { byKey, type Call, route } from '../../http/route.js'
 import { readJson, readJsonLines, validated } from '../../http/validate.js'
 import { type IngestParts, listReply, orProblem, remembered, reply, submitAll } from '../answers.js'
+import type { StepRequest } from '../step-request.js'
+import { withUnknownMembers } from '../unknown-members.js'
 
 const tag = 'Log'
 
@@ -15,11 +18,12 @@ export const stepRoutes = [
     tag,
     access: byKey,
     body: 'log-request',
+    checks_body: true,
     idempotent: true,
     responses: { 200: 'logged-step', 201: 'logged-step' },
     handle: (call, parts: IngestParts) =>
       remembered(call, parts, async () => {
-        const [outcome] = await parts.ingest.submit(call.scope, keyOf(call.principal), [oneNumber(call.body)])
+        const [outcome] = await parts.ingest.submit(call.scope, keyOf(call.principal), [stepIn(call.body)])
         if (outcome === undefined || 'error' in outcome)
           throw outcome?.error ?? new PlatformError('INTERNAL', 'no answer')
         return reply(outcome.status, outcome.entry, outcome.replayed)
@@ -50,13 +54,21 @@ function batchEntries(call: Call): readonly unknown[] {
   return validated('batch-request', { entries: readJsonLines(call.raw) }).entries
 }
 
-function readEntry(value: unknown): LogRequest | PlatformError {
-  return value instanceof PlatformError ? value : orProblem(() => oneNumber(validated('log-request', value)))
+function readEntry(value: unknown): StepRequest | PlatformError {
+  return value instanceof PlatformError ? value : orProblem(() => stepIn(value))
+}
+
+/** The step of a body. A tool that ran is recorded whatever the shape of its output. Throws INVALID. */
+function stepIn(value: unknown): StepRequest {
+  const { step, warnings } = withOutputObject(value)
+  const request = stepOf(validated('log-request', step))
+  const all = [...warnings, ...(request.warnings ?? [])]
+  return all.length === 0 ? request : { ...request, warnings: all }
 }
 
 /** `step_number` is an alias of `step`. Throws INVALID when both are sent and differ. */
-function oneNumber(request: LogRequest): LogRequest {
+function stepOf(request: LogRequest): StepRequest {
   const { step, step_number } = request
-  if (step === undefined || step_number === undefined || step === step_number) return request
+  if (step === undefined || step_number === undefined || step === step_number) return withUnknownMembers(request)
   throw invalid([{ path: 'step_number', message: `must be ${step}, the same as \`step\`, found ${step_number}` }])
 }

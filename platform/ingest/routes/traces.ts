@@ -1,5 +1,4 @@
 import type { IncidentReportResult, TraceAnswer } from '@svc/schemas'
-import { agentDeactivated } from '../../agents/errors.js'
 import { agentIdOf, findAgents } from '../../agents/store/agents.js'
 import { type Resources, withTransaction } from '../../db/db.js'
 import { PlatformError } from '../../errors.js'
@@ -41,7 +40,7 @@ export const traceRoutes = [
 async function takeTrace(call: Call, parts: TraceParts): Promise<TraceAnswer> {
   const lists = traceLists(call)
   const { agent_key } = lists
-  const agent_id = await activeAgent(call, parts, agent_key)
+  const agent_id = await knownAgent(call, parts, agent_key)
   const idempotency_key = call.header('idempotency-key') ?? null
   const items = await traceItems(parts.pace, lists, { agent_key, agent_id, idempotency_key, now: parts.clock() })
   const results = await submitAll(call, parts, items.steps)
@@ -51,15 +50,14 @@ async function takeTrace(call: Call, parts: TraceParts): Promise<TraceAnswer> {
   return { results, incidents, unrecorded: noted.slice(0, count), gaps: noted.slice(count) }
 }
 
-/** The id of the agent. Rejects with NOT_FOUND and AGENT_DEACTIVATED. */
-async function activeAgent({ scope, principal }: Call, { db }: Resources, agent_key: string): Promise<string> {
+/** The id of the agent, which may be deactivated: a trace is evidence of attempts. Rejects with NOT_FOUND. */
+async function knownAgent({ scope, principal }: Call, { db }: Resources, agent_key: string): Promise<string> {
   const agent_id = agentIdOf(keyOf(principal).first_key_hash, agent_key)
   const [agent] = await withTransaction(db, scope, (tx) => findAgents(scope, tx, [agent_id]))
   if (agent === undefined) {
     const message = `this API key has no agent \`${agent_key}\`: register it first with POST /api/v1/agents`
     throw new PlatformError('NOT_FOUND', message)
   }
-  if (!agent.active) throw agentDeactivated(agent_key)
   return agent_id
 }
 

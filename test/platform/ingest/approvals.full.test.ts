@@ -112,7 +112,7 @@ describe.each([
         ['Payments are approved', { check_type: 'human_approval' }],
         ['Large payments need a second person', { check_type: 'second_approval', max_age_seconds: 3600 }],
         ['Payments have a reason', undefined],
-        ['Mails go to colleagues', { binds: ['step_name', 'input.to'] }],
+        ['Mails go to colleagues', { binds: ['step_name', 'input.to'], uses: 3 }],
         ['Mails have a subject', undefined],
       ])
     const plain = await platform.call<EffectivePolicies>('GET', '/api/v1/policies/effective?agent_key=plain', {
@@ -120,7 +120,7 @@ describe.each([
     })
     // A member with the value null would change the digests of the sets of earlier versions.
     const asking = plain.body.policies.filter((policy) => 'approval' in policy)
-    expect(asking.map(({ name }) => name)).toEqual(['Code runs only after a gate'])
+    expect(asking.map(({ name }) => name)).toEqual(['Only declared tools', 'Code runs only after a gate'])
   })
 
   it('changes the entity tag of the policies when it changes', async () => {
@@ -153,6 +153,7 @@ describe.each([
         policy_id: expect.any(Number),
         action_digest,
         binds: null,
+        unbound: [],
         gate: {
           task_id: 'bodies',
           agent_id,

@@ -178,13 +178,13 @@ describe.each([
       entry(1),
       entry(2),
       entry(2),
-      { ...entry(3), stepp: 1 },
+      { ...entry(3), step: undefined, stepp: 3 },
       { ...entry(3), agent_key: 'unknown' },
       entry(3),
     ]
     const { body } = await platform.call<BatchAnswer>('POST', '/api/v1/logs/batch', { as: 'key', body: { entries } })
     expect(body.results.map((result) => result.status)).toEqual([201, 201, 200, 422, 409, 201])
-    expect(body.results[3]?.problem?.errors[0]?.message).toContain('did you mean `step`')
+    expect(body.results[3]?.problem?.errors[0]).toMatchObject({ path: 'step', message: '`step` is missing' })
     const lines = [entry(4), entry(5)].map((line) => JSON.stringify(line)).join('\n')
     const nd = await platform.call<BatchAnswer>('POST', '/api/v1/logs/batch', {
       as: 'key',

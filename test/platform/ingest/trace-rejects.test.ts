@@ -47,7 +47,6 @@ describe('the caller', () => {
   it.each([
     ['of another key', 'theirs', 404, 'NOT_FOUND', 'register it first with POST /api/v1/agents'],
     ['that is unknown', 'unknown', 404, 'NOT_FOUND', 'register it first'],
-    ['that is deactivated', 'off', 403, 'AGENT_DEACTIVATED', 'reactivate'],
   ])('is rejected for an agent %s', async (_, agent_key, status, code, says) => {
     const answer = await post({ agent_key, steps: [step], gaps: [{ gap_id: 'g', steps: 1, ...times }] })
     expect([answer.status, answer.body.code]).toEqual([status, code])

@@ -145,7 +145,7 @@ describe('a decision without a recorded step', () => {
     ['no id', { evaluation_id: '' }, 'evaluation_id'],
     ['an unknown outcome', { outcome: 'allowed' }, 'outcome'],
     ['no time', { decided_at: 'now' }, 'decided_at'],
-    ['no type', { intended: {} }, 'intended'],
+    ['no type', { intended: {} }, 'intended.step_type'],
     ['text for its step', { intended: 'pay' }, 'intended'],
     ['a number as reason', { reason: 7 }, 'reason'],
   ])('is rejected alone with %s', async (_, change, path) => {
