@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import { isAbsolute, join, resolve } from 'node:path'
 import { parseAddress } from './mail/address.js'
+import { isLoopbackName } from './outgoing/targets.js'
 
 export interface Config {
   /** The folder of the embedded database, its lock and the local credentials. */
@@ -189,7 +190,11 @@ function isNetwork(text: string): boolean {
   return rest.length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= bits
 }
 
-/** Whether only its own machine can reach the platform. */
-export function isLoopback({ host }: Config): boolean {
-  return ['127.0.0.1', '::1', 'localhost'].includes(host)
+/**
+ * True while only its own machine can reach the platform. A public address beyond loopback, or a trusted proxy, means that others
+ * reach it through a proxy on this machine, also while it listens on loopback.
+ */
+export function isLoopback({ host, public_url, trusted_proxies }: Config): boolean {
+  const isPublic = public_url !== null && !isLoopbackName(new URL(public_url).hostname)
+  return ['127.0.0.1', '::1', 'localhost'].includes(host) && !isPublic && trusted_proxies.length === 0
 }

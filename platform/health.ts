@@ -3,7 +3,7 @@
 import { loadavg } from 'node:os'
 import type { Liveness, PlatformHealth, PlatformReadiness } from '@svc/schemas'
 import { type Request, type Response, Router } from 'express'
-import type { Database, Resources } from './db/db.js'
+import { type Database, type Resources, withUnscopedTransaction } from './db/db.js'
 import { lastMigration } from './db/migrations/index.js'
 import { PlatformError } from './errors.js'
 import { networkOf } from './http/client.js'
@@ -12,6 +12,7 @@ import { createMeter, type Meter } from './http/meter.js'
 import type { Authentication } from './http/principal.js'
 import { type ProcessMeter, startProcessMeter } from './http/process-metrics.js'
 import type { Jobs } from './jobs/jobs.js'
+import { isAnyHeldUnscoped } from './log/publish/store/checkpoints.js'
 
 export interface Meters {
   readonly meter: Meter
@@ -70,11 +71,11 @@ export function healthRouter(parts: HealthParts): Router {
   return router
 }
 
-function readinessOf({ rejected, jobs, stopping }: HealthParts, { connected }: Probed): PlatformReadiness {
+function readinessOf({ rejected, jobs, stopping }: HealthParts, { connected, is_held }: Probed): PlatformReadiness {
   const running = jobs.isRunning()
-  const waitsFor = { stopping: stopping.signal.aborted, database: !connected, jobs: !running }
-  const not_ready = (['stopping', 'database', 'jobs'] as const).filter((name) => waitsFor[name])
-  // Entries are still accepted while checkpoints are rejected: rejecting entries would lose evidence.
+  const waitsFor = { stopping: stopping.signal.aborted, database: !connected, jobs: !running, log: is_held }
+  const not_ready = (['stopping', 'database', 'jobs', 'log'] as const).filter((name) => waitsFor[name])
+  // Entries are accepted while checkpoints are rejected, unless a log is held: rejecting entries would lose evidence.
   const checkpoints = rejected.size === 0 ? 'ok' : 'refused'
   const status = not_ready.length === 0 && checkpoints === 'ok' ? 'ok' : 'degraded'
   return { status, not_ready, checkpoints, jobs: { running } }
@@ -128,6 +129,8 @@ interface Probed {
   readonly connected: boolean
   readonly latency_ms: number | null
   readonly migration: string | null
+  /** Whether a log takes no entries. */
+  readonly is_held: boolean
 }
 
 /** How long one answer of the database is reused, ms. */
@@ -139,9 +142,10 @@ function createProbe({ db, clock }: Resources): () => Promise<Probed> {
   const ask = async (started: number): Promise<Probed> => {
     try {
       const migration = await lastMigration(db)
-      return { connected: true, latency_ms: Math.max(0, clock() - started), migration }
+      const latency_ms = Math.max(0, clock() - started)
+      return { connected: true, latency_ms, migration, is_held: await withUnscopedTransaction(db, isAnyHeldUnscoped) }
     } catch {
-      return { connected: false, latency_ms: null, migration: null }
+      return { connected: false, latency_ms: null, migration: null, is_held: false }
     }
   }
   return () => {

@@ -28,6 +28,7 @@ import { sweepJob } from './ingest/sweep-job.js'
 import { createIngest, type Ingest } from './ingest/write-queue.js'
 import type { Send } from './jobs/job.js'
 import { openJobs, ordinaryTimes } from './jobs/jobs.js'
+import { upkeepJobs } from './jobs/upkeep-job.js'
 import { addressOf, closeServer, createListener } from './listener.js'
 import { openLog } from './log/parts.js'
 import { createLogger } from './logger.js'
@@ -79,12 +80,12 @@ export async function createPlatform(
   const db = await openDatabase(config, warn)
   try {
     await prepareDatabase({ db, config, sealer, warn })
+    const command = typedCommand(config.inherited.PATH ?? '')
+    const log = await openLog({ db, clock, logger, config, ...outside, command })
     const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock(), connectLibrary)
     const meters = openMeters(db, clock())
-    const command = typedCommand(config.inherited.PATH ?? '')
     const keyFile = keyFileOf(config, keys, command)
     const assertKeyKept = () => keyFile?.assertKept()
-    const log = await openLog({ db, clock, logger, config, ...outside, command })
     const above = await openRoom({ db, clock, logger, config, first_workspace: operator_org })
     const { outgoing } = outside
     const { targets } = outgoing
@@ -92,8 +93,8 @@ export async function createPlatform(
     const reports = openReports({ db, clock, logger, log })
     const mailer = mailerOf(config, print, warn)
     const actions = actionRoom({ db, clock, config, sealer, assertKeyKept, mailer, outgoing })
-    const sweep = sweepJob({ db, clock, logger, config })
-    const all = [log.jobs, git.jobs, reports.jobs, actions.jobs, sweep, above.jobsWith(git.parts)].flat()
+    const own = [sweepJob({ db, clock, logger, config }), ...upkeepJobs(db)]
+    const all = [log.jobs, git.jobs, reports.jobs, actions.jobs, own, above.jobsWith(git.parts)].flat()
     const times = { ...ordinaryTimes, unseen: config.takeover_seconds * 1000 }
     const jobs = await openJobs({ db, clock, logger, jobs: all }, times)
     const ingest = openIngest({ db, clock, sealer, meter: meters.meter, logger, send: jobs.send })

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
-import { unknownVariables } from '@svc/engine'
+import { unknownVariables, untilStopped } from '@svc/engine'
 import { versionOf } from '@svc/schemas'
 import { isLoopback } from './config.js'
 import { greeting } from './greeting.js'
@@ -31,7 +31,7 @@ export async function start(
       await platform.close()
       throw error
     })
-    const stopRequested = stopSignal()
+    const stopRequested = untilStopped(env)
     const isTerminal = (out as { isTTY?: boolean }).isTTY === true
     const prints = isTerminal && isLoopback(config) && config.smtp_url === null
     const link = prints ? await platform.ownerLink() : null
@@ -58,12 +58,6 @@ function listen({ listener }: RunningPlatform, config: Config): Promise<void> {
   return new Promise((resolve, reject) => {
     listener.once('error', reject)
     listener.listen(config.port, config.host, () => resolve())
-  })
-}
-
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
   })
 }
 

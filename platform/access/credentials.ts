@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '@svc/engine'
+import { parseJson } from '@svc/proof'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
 
@@ -36,7 +37,7 @@ export function readCredentials(config: Config): Credentials | null {
   const text = readIfThere(path)
   if (text === null) return null
   try {
-    const { api_key = null, operator_token } = JSON.parse(text) as Partial<Credentials>
+    const { api_key = null, operator_token } = parseJson(text) as Partial<Credentials>
     if ((api_key === null || typeof api_key === 'string') && typeof operator_token === 'string')
       return { api_key, operator_token }
   } catch {

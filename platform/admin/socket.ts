@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } 
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseJson } from '@svc/proof'
 import { type AdminParts, adminOperations } from './operations.js'
 
 interface AdminRequest {
@@ -59,7 +60,7 @@ export async function askAdminSocket(data_dir: string, request: AdminRequest): P
   const socket = connect({ path, allowHalfOpen: true })
   try {
     socket.end(JSON.stringify(request))
-    return JSON.parse(await readAll(socket)) as AdminAnswer
+    return parseJson(await readAll(socket)) as AdminAnswer
   } catch {
     // The platform was killed, or ended before it answered.
     return null
@@ -84,7 +85,7 @@ function knownPath(folder: string): string | null {
 
 async function serve(socket: Socket, parts: AdminParts): Promise<void> {
   try {
-    const answer = await answerTo(JSON.parse(await readAll(socket)) as Partial<AdminRequest>, parts)
+    const answer = await answerTo(parseJson(await readAll(socket)) as Partial<AdminRequest>, parts)
     await new Promise<void>((resolve) => socket.end(JSON.stringify(answer), () => resolve()))
   } catch {
     // The client disconnected or sent an invalid request.

@@ -79,6 +79,7 @@ function identify({ logger, clock, meter }: Pick<AppParts<never>, 'logger' | 'cl
     const request_id = `req_${randomUUID()}`
     response.locals.request_id = request_id
     response.setHeader('x-request-id', request_id)
+    if (request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
     const arrived = performance.now()
     response.on('finish', () => {
       const { method } = request

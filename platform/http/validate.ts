@@ -1,8 +1,8 @@
 // From bytes to checked values: strict JSON, then the schema; an error names every field that is wrong.
-import { createChecker, createNullRemoval, type SchemaProblem } from '@svc/engine'
+import { createChecker, createNullRemoval, fieldProblem, type SchemaProblem } from '@svc/engine'
 import { lineAndColumn, parseSentBatch, parseSentPolicy, parseStrictJson } from '@svc/proof'
 import { documents, type SchemaName, type SchemaTypes } from '@svc/schemas'
-import { type FieldError, invalid, PlatformError } from '../errors.js'
+import { invalid, PlatformError } from '../errors.js'
 
 const checker = createChecker(Object.values(documents))
 const nulls = createNullRemoval(Object.values(documents))
@@ -88,10 +88,6 @@ export function isValid(name: SchemaName, value: unknown): boolean {
 
 /** Returns the value, or throws INVALID if there are problems. */
 export function checked<T>(problems: readonly SchemaProblem[], value: unknown): T {
-  if (problems.length > 0) throw invalid(problems.slice(0, maxErrors).map(fieldError))
+  if (problems.length > 0) throw invalid(problems.slice(0, maxErrors).map(fieldProblem))
   return value as T
-}
-
-function fieldError({ path, message }: SchemaProblem): FieldError {
-  return { path: path.join('.'), message }
 }

@@ -18,6 +18,8 @@ export function parseAddress(text: string): string | null {
   const name = domain.replace(/\.$/, '')
   const ascii = domainToASCII(name)
   const address = `${local}@${ascii}`
+  // Node.js 24 checks a label such as `xn--zz` only beside one that is not ASCII.
+  if (ascii.includes('xn--') && domainToASCII(`${name}.\u00e9`) === '') return null
   if (!domainName.test(ascii) || name.includes('%') || Buffer.byteLength(address) > maxBytes) return null
   // A short form of a network address, such as `127.1`, names another host than it displays.
   return /^[\d.x]+$/.test(ascii) && ascii !== name ? null : address

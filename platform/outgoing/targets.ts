@@ -85,6 +85,7 @@ function networkIn(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   return [address, address.kind() === 'ipv4' ? 32 : 128]
 }
 
-function isLoopbackName(hostname: string): boolean {
+/** True for `localhost` and the loopback addresses, in the spelling that a parsed URL has. */
+export function isLoopbackName(hostname: string): boolean {
   return hostname === 'localhost' || parsedAddress(hostname.replace(/^\[|\]$/g, ''))?.range() === 'loopback'
 }

@@ -6,6 +6,7 @@ import { PlatformError } from '../../errors.js'
 import { admins, allRoles } from '../../http/principal.js'
 import { acceptedSuccessors, deleteMember, lockMembership } from '../store/members.js'
 import { findPersonUnscoped, readPersonUnscoped } from '../store/people.js'
+import { leaveSessionsUnscoped } from '../store/sessions.js'
 import { type Recipient, transferOwnership } from './decide-offer.js'
 import { actAs, lockOther, noteMember } from './members.js'
 import { endOffersOf, endOffersTo } from './offer-moves.js'
@@ -21,7 +22,7 @@ export async function removeMember({ db, clock }: Resources, scope: Scope, perso
   })
 }
 
-/** Leaves the workspace. The owner can leave only when a successor has accepted; the successor becomes the owner. */
+/** Leaves the workspace. The owner can leave only when a successor has accepted; the successor becomes the owner. Sessions continue in the personal workspace. */
 export async function leave({ db, clock }: Resources, scope: Scope, person_id: string): Promise<void> {
   const now = clock()
   await withUnscopedTransactionOf(db, scope, async (tx) => {
@@ -29,6 +30,7 @@ export async function leave({ db, clock }: Resources, scope: Scope, person_id: s
     if (kind === 'personal') throw new PlatformError('CONFLICT', 'a personal workspace cannot be left')
     if (role === 'owner') await transferToSuccessor(scope, tx, now, person_id)
     await removeById(scope, tx, now, person_id)
+    await leaveSessionsUnscoped(tx, person_id, scope.org_id)
     await noteMember(scope, tx, now, 'member.left', person_id, {})
   })
 }

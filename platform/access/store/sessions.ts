@@ -120,6 +120,17 @@ export async function switchSessionsUnscoped(tx: Transaction, person_id: string,
   ])
 }
 
+/** Switches the person's sessions in this workspace to their personal one. */
+export async function leaveSessionsUnscoped(tx: Transaction, person_id: string, org_id: string): Promise<void> {
+  await tx.query(
+    `update sessions set current_org = (
+       select o.org_id from memberships m join organizations o on o.org_id = m.org_id
+       where m.person_id = $1 and o.kind = 'personal' order by m.joined_at desc limit 1)
+     where person_id = $1 and current_org = $2`,
+    [person_id, org_id],
+  )
+}
+
 /** Switches the sessions of a waitlisted account to this workspace where their current one is closed. */
 export async function switchWaitlistedUnscoped(tx: Transaction, person_id: string, org_id: string): Promise<void> {
   await tx.query(

@@ -65,7 +65,11 @@ export function signInPage(parts: PageParts): Router {
   router.get('/auth/magic-link', async (request: Request, response: Response) => {
     const token = tokenIn(request.query)
     if (token === null)
-      return show(response, 400, notice({ message: 'This link is incomplete. Open the complete link of the mail.' }))
+      return show(
+        response,
+        400,
+        rejection({ message: 'This link is incomplete. Open the complete link of the mail, or request a new one.' }),
+      )
     const email = await withUnscopedTransaction(parts.db, (tx) => addressOfLinkUnscoped(tx, parts.clock(), token))
     if (email === null) show(response, 401, rejection({ message: linkEnded }))
     else show(response, 200, button({ token, email }))

@@ -1,4 +1,5 @@
 // Sends one delivery by the kind of its action. What is wrong with the receiver becomes an attempt, not an exception.
+import { parseJson } from '@svc/proof'
 import { MailRejected } from '../../../mail/mail.js'
 import { TooLarge } from '../../../outgoing/outgoing.js'
 import { TargetError } from '../../../outgoing/targets.js'
@@ -66,7 +67,7 @@ async function post(
     receiver.kind === 'slack'
       ? {
           headers: { 'content-type': 'application/json' },
-          body: slackBody(summaryOf(JSON.parse(body) as DeliveryBody, public_url)),
+          body: slackBody(summaryOf(parseJson(body) as DeliveryBody, public_url)),
         }
       : { headers: webhookHeaders({ id, body, now, secrets }), body }
   const { status, text, headers } = await outgoing.send(url, { method: 'POST', ...sent, signal })
@@ -74,7 +75,7 @@ async function post(
 }
 
 async function mail({ mailer, public_url }: SendingParts, receiver: Receiver, { id, body }: Message): Promise<Sending> {
-  const { title, lines, link } = summaryOf(JSON.parse(body) as DeliveryBody, public_url)
+  const { title, lines, link } = summaryOf(parseJson(body) as DeliveryBody, public_url)
   const values = { title, lines, link: link ?? '', action: receiver.name }
   const sent = mailer.sendToGroup({ to: receiver.config.to ?? [], id, name: 'action', values })
   const rejected = await within(maxMailMs, sent)

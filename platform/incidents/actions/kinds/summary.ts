@@ -36,6 +36,7 @@ const titles: Readonly<Record<string, string>> = {
   'trace.gap': 'steps are missing in a trace: the engine could not keep them',
   'log.invalid': 'the log is invalid: its checkpoints are rejected',
   'resync.failed': 'manifests could not be read from their repository',
+  'assignment.held': 'a new version of a manifest waits for an approval',
 }
 
 function incidentSummary(type: string, incident: Incident, public_url: string | null): Summary {
