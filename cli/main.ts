@@ -2,10 +2,12 @@
 import { versionLines } from '@svc/schemas'
 import { Command, CommanderError } from 'commander'
 import { accountCommand } from './account/account.js'
+import { agentCommands } from './account/agents.js'
 import { incidentCommands } from './account/incidents.js'
 import { keyCommand } from './account/key.js'
 import { loginCommand, logoutCommand, whoamiCommand } from './account/login.js'
 import { stopCommands } from './account/stops.js'
+import { taskCommands } from './account/tasks.js'
 import { workspaceCommand } from './account/workspace.js'
 import { attackDemoCommand } from './audit/attack-demo.js'
 import { bundleCommand, checkpointCommand } from './audit/bundle.js'
@@ -52,6 +54,7 @@ const groups = {
   'Verify logs:': [verifyCommand, witnessCommand, attackDemoCommand, checkpointCommand, bundleCommand],
   'Get reports:': [reportCommand, reportsCommand],
   'Use manifests in Git:': gitCommands,
+  'See agents and tasks:': [...agentCommands, ...taskCommands],
   'Answer incidents:': incidentCommands,
   'Stop agents:': stopCommands,
   'Use a platform:': [loginCommand, logoutCommand, whoamiCommand, accountCommand, workspaceCommand, keyCommand],

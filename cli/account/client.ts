@@ -1,11 +1,10 @@
 // Calls of a member to a platform, with the session of this user.
 import type { Account, MemberList, Workspace } from '@svc/schemas'
+import type { Screen } from './columns.js'
 import { currentSession, download, fetchAccount, platformError, request } from './session.js'
 import { forgetSession, sessionPath } from './session-file.js'
 
-export interface Client {
-  /** How this command is called, for hints. */
-  readonly svc: string
+export interface Client extends Screen {
   readonly account: Account
   /** The current workspace. Throws when none is chosen. */
   readonly workspace: () => Workspace
@@ -57,6 +56,7 @@ export async function openClient(svc: string): Promise<Client> {
   const workspace = () => currentWorkspace(account, svc)
   return {
     svc,
+    width: process.stdout.isTTY ? process.stdout.columns : null,
     account,
     workspace,
     get,

@@ -2,7 +2,11 @@
 import { effectWords, type Incident, type IncidentList, type Policy, type PolicyList } from '@svc/schemas'
 import type { Command } from 'commander'
 import { UsageError } from '../errors.js'
+import { agentKeys, agentOf } from './agent-names.js'
+import { minute } from './agent-text.js'
+import { allRows } from './all-rows.js'
 import type { Client } from './client.js'
+import { columnsOf } from './columns.js'
 import { memberCommand, type Output, type Subcommand } from './subcommand.js'
 import { table } from './table.js'
 
@@ -17,6 +21,7 @@ const subcommands: readonly (Subcommand & { readonly examples: readonly string[]
     options: [
       ['--state <states>', 'other states: open, active, resolved, ignored, with commas between them', 'open,active'],
       ['--min-severity <severity>', 'this severity or a higher one'],
+      ['--agent <agent>', 'of one agent, by its key or id'],
       ['--task <id>', 'of one task'],
       ['--policy <id>', 'of one policy'],
       ['--effect <effect>', 'of steps that were blocked or executed, or of unknown effect'],
@@ -44,8 +49,12 @@ const subcommands: readonly (Subcommand & { readonly examples: readonly string[]
   },
   {
     call: 'policies',
-    description: 'list the policies of the workspace',
-    examples: ['policies'],
+    description: 'list the policies in force in the workspace',
+    options: [
+      ['--all', 'also those that are disabled, such as earlier versions of manifests'],
+      ['--agent <agent>', 'that are for one agent alone, by its key or id'],
+    ],
+    examples: ['policies', 'policies --agent refund-desk', 'policies --all --json'],
     run: listPolicies,
   },
 ]
@@ -54,20 +63,34 @@ export const incidentCommands: readonly ((svc: string) => Command)[] = subcomman
   (subcommand) => (svc) => memberCommand(svc, subcommand, subcommand.examples),
 )
 
-async function listIncidents({ get }: Client, _args: readonly string[], options: Options): Promise<Output> {
-  const { state = '', minSeverity: min_severity, task: task_id, policy: policy_id, effect } = options
-  const given = Object.entries({ state, min_severity, task_id, policy_id, effect, limit: '200' })
+const incidentColumns = [
+  { heading: 'ID', below: true },
+  { heading: 'STATE' },
+  { heading: 'SEVERITY' },
+  { heading: 'COUNT' },
+  { heading: 'EFFECT' },
+  { heading: 'LAST SEEN' },
+  { heading: 'AGENT', least: 8 },
+  { heading: 'TASK', least: 8 },
+  { heading: 'POLICY', least: 8 },
+] as const
+
+async function listIncidents(client: Client, _args: readonly string[], options: Options): Promise<Output> {
+  const { state = '', minSeverity: min_severity, task: task_id, policy: policy_id, effect, agent } = options
+  const agent_id = agent === undefined ? undefined : (await agentOf(client, agent)).agent_id
+  const given = Object.entries({ state, min_severity, agent_id, task_id, policy_id, effect, limit: '200' })
   const query = new URLSearchParams(given.filter((one): one is [string, string] => one[1] !== undefined))
-  const list = await get<IncidentList>(`/api/v1/incidents?${query}`)
+  const list = await client.get<IncidentList>(`/api/v1/incidents?${query}`)
   if (list.incidents.length === 0) return { lines: ['no incident matches'], json: list }
-  const rows = list.incidents.map(incidentRow)
-  const lines = table([['ID', 'STATE', 'SEVERITY', 'COUNT', 'EFFECT', 'LAST SEEN', 'TASK', 'POLICY'], ...rows])
-  return { lines: [...lines, ...restOf(rows.length, list.total)], json: list }
+  const keys = await agentKeys(client)
+  const rows = list.incidents.map((incident) => incidentRow(incident, keys))
+  return { lines: [...columnsOf(client, incidentColumns, rows), ...restOf(rows.length, list.total)], json: list }
 }
 
-function incidentRow({ id, state, severity, occurrences, effect, last_seen, ...row }: Incident): string[] {
-  const { task_id, policy_name } = row
-  return [id, state, severity, String(occurrences), effect, `${last_seen.slice(0, 16)}Z`, task_id ?? '', policy_name]
+function incidentRow(incident: Incident, keys: ReadonlyMap<string, string>): string[] {
+  const { id, state, severity, occurrences, effect, last_seen, agent_id, task_id, policy_name } = incident
+  const agent = keys.get(agent_id) ?? agent_id
+  return [id, state, severity, String(occurrences), effect, minute(last_seen), agent, task_id ?? '', policy_name]
 }
 
 async function showIncident({ get }: Client, id: string): Promise<Output> {
@@ -97,16 +120,40 @@ async function moveIncident(client: Client, move: string, id: string, { note }: 
   return { lines: [`${moved.id}: ${moved.state}`], json: moved }
 }
 
-async function listPolicies({ get }: Client): Promise<Output> {
-  const list = await get<PolicyList>('/api/v1/policies?limit=200')
-  if (list.policies.length === 0) return { lines: ['the workspace has no policy'], json: list }
-  const rows = list.policies.map(policyRow)
-  const lines = table([['ID', 'SEVERITY', 'MODE', 'FROM', 'NAME'], ...rows])
-  return { lines: [...lines, ...restOf(rows.length, list.total)], json: list }
+const policyColumns = [
+  { heading: 'ID' },
+  { heading: 'SEVERITY' },
+  { heading: 'MODE' },
+  { heading: 'AGENT', least: 8 },
+  { heading: 'FROM', least: 12 },
+  { heading: 'NAME', least: 12 },
+] as const
+
+async function listPolicies(client: Client, _args: readonly string[], { all, agent }: Options): Promise<Output> {
+  const agent_id = agent === undefined ? undefined : (await agentOf(client, agent)).agent_id
+  const query = { ...(all === undefined && { enabled: 'true' }), ...(agent_id !== undefined && { agent_id }) }
+  const policies = await allRows<Policy>(client, '/api/v1/policies', 'policies', query)
+  const json: PolicyList = { policies, total: policies.length, next_cursor: null }
+  if (policies.length === 0) return { lines: [all === undefined ? nothingInForce : 'no policy matches'], json }
+  const keys = await agentKeys(client)
+  return {
+    lines: columnsOf(
+      client,
+      policyColumns,
+      policies.map((policy) => policyRow(policy, keys)),
+    ),
+    json,
+  }
 }
 
-function policyRow({ id, severity, enabled, mode, manifest_path, name }: Policy): string[] {
-  return [String(id), severity, enabled ? mode : 'disabled', manifest_path ?? 'API', name]
+const nothingInForce = 'no policy is in force: `svc policies --all` lists the others'
+
+function policyRow(
+  { id, severity, enabled, mode, agent_id, manifest_path, name }: Policy,
+  keys: ReadonlyMap<string, string>,
+) {
+  const agent = agent_id === null ? 'all' : (keys.get(agent_id) ?? agent_id)
+  return [String(id), severity, enabled ? mode : 'disabled', agent, manifest_path ?? 'API', name]
 }
 
 function restOf(shown: number, total: number): string[] {

@@ -3,6 +3,7 @@ import { mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '@svc/engine'
+import { parseJson } from '@svc/proof'
 import type { SessionTokens } from '@svc/schemas'
 
 export interface SavedSession {
@@ -33,7 +34,7 @@ export function readSession(path: string, svc: string): SavedSession | null {
   const text = readIfThere(path)
   if (text === null) return null
   try {
-    const session = JSON.parse(text) as SavedSession
+    const session = parseJson(text) as SavedSession
     const texts = [session.url, session.access_token, session.refresh_token]
     if (texts.every((one) => typeof one === 'string') && Number.isFinite(session.until)) return session
   } catch {

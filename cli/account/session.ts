@@ -2,6 +2,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
+import { parseJson } from '@svc/proof'
 import type { Account, Problem, SessionTokens } from '@svc/schemas'
 import { shellWord } from '../called-as.js'
 import { defaultUrl } from './platform-url.js'
@@ -54,7 +55,7 @@ export function rejectUnreachable(url: string) {
 
 export function parseAnswer(url: string, text: string): unknown {
   try {
-    return text === '' ? null : JSON.parse(text)
+    return text === '' ? null : parseJson(text)
   } catch {
     throw new Error(`${url} is not a svc platform: its answer is not JSON`)
   }

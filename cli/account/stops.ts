@@ -14,6 +14,7 @@ const subcommands: readonly (Subcommand & { readonly examples: readonly string[]
     description: 'block every further step of an agent, of the agents of a manifest, or of the workspace',
     options: [
       ['--agent <agent>', 'key or id of the agent'],
+      ['--with-key', 'with --agent: every agent of its API key, also those registered later'],
       ['--manifest <id>', 'id of a manifest: every agent that has it now or gets it later'],
       ['--workspace', 'every agent of the workspace, also those registered later'],
       ['--reason <text>', 'why; every blocked step says it'],
@@ -55,7 +56,7 @@ export const stopCommands: readonly ((svc: string) => Command)[] = subcommands.m
 const isAgentId = (text: string) => /^ag_[0-9a-f]{32}$/.test(text)
 
 async function stop({ svc, post }: Client, _args: readonly string[], options: Options): Promise<Output> {
-  const { agent, manifest, workspace, reason } = options
+  const { agent, withKey, manifest, workspace, reason } = options
   const targets = [
     ...(agent === undefined ? [] : [isAgentId(agent) ? { agent_id: agent } : { agent_key: agent }]),
     ...(manifest === undefined ? [] : [{ manifest_id: manifest }]),
@@ -63,7 +64,11 @@ async function stop({ svc, post }: Client, _args: readonly string[], options: Op
   ]
   if (targets.length !== 1)
     throw new UsageError('name one target: `--agent KEY`, `--manifest ID` or `--workspace`; nothing is stopped yet')
-  const made = await post<Stop>('/api/v1/stops', { ...targets[0], reason })
+  const made = await post<Stop>('/api/v1/stops', {
+    ...targets[0],
+    ...(withKey !== undefined && { with_key: true }),
+    reason,
+  })
   const lines = [
     `stopped: ${targetText(made)}, ${agentsText(made.agents)}; their next step is blocked`,
     'connected local engines know it within a second, others at their next call to the platform',
@@ -131,6 +136,7 @@ async function agentId({ get }: Client, text: string): Promise<string> {
 
 function targetText({ target }: Stop): string {
   if (target.kind === 'workspace') return 'the workspace'
+  if (target.kind === 'key') return `the agents of the API key ${target.id}`
   return `${target.kind} ${target.id}`
 }
 

@@ -1,22 +1,22 @@
 // An assignment in words.
 import type { Assignment, MadeAssignment } from '@svc/schemas'
+import { indented, rowsWithNotes, type Screen, short } from '../account/columns.js'
 import type { Output } from '../account/subcommand.js'
-import { indented, rowsWithNotes, short } from './columns.js'
 import { conditionNotes } from './conditions.js'
 
 const columns = [
-  { heading: 'ID', width: 6 },
-  { heading: 'AGENT', width: 18 },
-  { heading: 'REPO', width: 8 },
-  { heading: 'MANIFEST', width: 27 },
-  { heading: 'VERSION', width: 10 },
-  { heading: 'POLICIES', width: 8 },
-  { heading: 'STATUS', width: 11 },
+  { heading: 'ID' },
+  { heading: 'AGENT', least: 12 },
+  { heading: 'REPO' },
+  { heading: 'MANIFEST', least: 12 },
+  { heading: 'VERSION' },
+  { heading: 'POLICIES' },
+  { heading: 'STATUS' },
 ]
 
 /** `keys`: the keys of agents by id. */
 export function assignmentTable(
-  svc: string,
+  screen: Screen,
   assignments: readonly Assignment[],
   keys: ReadonlyMap<string, string>,
 ): string[] {
@@ -33,7 +33,7 @@ export function assignmentTable(
     ],
     notes: assignmentNotes(one),
   }))
-  return rowsWithNotes(svc, columns, rows)
+  return rowsWithNotes(screen, columns, rows)
 }
 
 /** What holds a version back, and what else differs from the manifest. */

@@ -1,12 +1,13 @@
 // `svc assign-manifest`, `svc list-assignments`, `svc unassign-manifest`: which manifests an agent has.
 import type { Assignment, AssignmentList, MadeAssignment } from '@svc/schemas'
+import { agentKeys, agentOf } from '../account/agent-names.js'
+import { allRows } from '../account/all-rows.js'
 import type { Client } from '../account/client.js'
+import { indented } from '../account/columns.js'
 import { done, type Output } from '../account/subcommand.js'
 import { UsageError } from '../errors.js'
-import { agentKeys, agentOf } from './agents.js'
 import { assignmentNotes, assignmentTable, policiesText } from './assignment-text.js'
-import { indented } from './columns.js'
-import { allRows, type GitSubcommand, idOf, readingTimeoutMs } from './git-subcommand.js'
+import { type GitSubcommand, idOf, readingTimeoutMs } from './git-subcommand.js'
 
 const agentOption = ['--agent-id <agent>', 'id or key of the agent'] as const
 
@@ -53,7 +54,7 @@ async function listAssignments(client: Client, _args: readonly string[], { agent
   const query = agentId === undefined ? {} : { agent_id: (await agentOf(client, agentId)).agent_id }
   const assignments = await allRows<Assignment>(client, '/api/v1/assignments', 'assignments', query)
   const json: AssignmentList = { assignments, total: assignments.length, next_cursor: null }
-  return { lines: assignmentTable(client.svc, assignments, await agentKeys(client)), json }
+  return { lines: assignmentTable(client, assignments, await agentKeys(client)), json }
 }
 
 async function assignManifest(client: Client, _args: readonly string[], options: Options): Promise<Output> {

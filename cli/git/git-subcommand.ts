@@ -1,5 +1,4 @@
 // What the commands for manifests in Git share.
-import type { Client } from '../account/client.js'
 import type { Subcommand } from '../account/subcommand.js'
 import { UsageError } from '../errors.js'
 
@@ -15,22 +14,4 @@ export const readingTimeoutMs = 180_000
 export function idOf(what: string, text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
   throw new UsageError(`${what} is \`${text}\`: write a number, such as 2`)
-}
-
-/** All rows of a list, page by page. */
-export async function allRows<Row>(
-  { get }: Client,
-  path: string,
-  rowsIn: string,
-  query: Readonly<Record<string, string>> = {},
-): Promise<Row[]> {
-  const rows: Row[] = []
-  let cursor: string | null = null
-  do {
-    const asked = new URLSearchParams({ ...query, limit: '200', ...(cursor !== null && { cursor }) })
-    const page: Readonly<Record<string, unknown>> = await get(`${path}?${asked}`)
-    rows.push(...(page[rowsIn] as Row[]))
-    cursor = page.next_cursor as string | null
-  } while (cursor !== null)
-  return rows
 }

@@ -1,7 +1,8 @@
 // `svc list-manifests`: the manifests of connected repositories, each validated.
 import type { ListedManifest, ManifestList } from '@svc/schemas'
-import { rowsWithNotes, short } from './columns.js'
-import { allRows, type GitSubcommand, idOf } from './git-subcommand.js'
+import { allRows } from '../account/all-rows.js'
+import { rowsWithNotes, type Screen, short } from '../account/columns.js'
+import { type GitSubcommand, idOf } from './git-subcommand.js'
 
 export const manifestSubcommands: readonly GitSubcommand[] = [
   {
@@ -13,27 +14,27 @@ export const manifestSubcommands: readonly GitSubcommand[] = [
       const path = repoId === undefined ? '/api/v1/manifests' : `/api/v1/repos/${idOf('`--repo-id`', repoId)}/manifests`
       const manifests = await allRows<ListedManifest>(client, path, 'manifests')
       const json: ManifestList = { manifests, total: manifests.length, next_cursor: null }
-      return { lines: manifestTable(client.svc, manifests), json }
+      return { lines: manifestTable(client, manifests), json }
     },
   },
 ]
 
 const columns = [
-  { heading: 'REPO', width: 6 },
-  { heading: 'PATH', width: 42 },
-  { heading: 'VERSION', width: 10 },
-  { heading: 'POLICIES', width: 8 },
-  { heading: 'STATE', width: 9 },
-  { heading: 'NAME', width: 15 },
+  { heading: 'REPO' },
+  { heading: 'PATH', least: 12 },
+  { heading: 'VERSION' },
+  { heading: 'POLICIES' },
+  { heading: 'STATE' },
+  { heading: 'NAME', least: 12 },
 ]
 
-function manifestTable(svc: string, manifests: readonly ListedManifest[]): string[] {
+function manifestTable(screen: Screen, manifests: readonly ListedManifest[]): string[] {
   if (manifests.length === 0) return ['no manifest is there: `svc list-repos` shows whether the branches were read']
   const rows = manifests.map(({ repo_id, path, blob_sha, policies, valid, findings, name }) => ({
     cells: [String(repo_id), path, short(blob_sha), String(policies), valid ? 'valid' : 'invalid', name ?? '–'],
     notes: valid ? [] : findingNotes(findings),
   }))
-  return rowsWithNotes(svc, columns, rows)
+  return rowsWithNotes(screen, columns, rows)
 }
 
 const maxNotes = 3

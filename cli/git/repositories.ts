@@ -1,10 +1,11 @@
 // `svc connect-repo` and the other commands for repositories of manifests.
 import type { Repository, RepositoryList, WebhookSecret } from '@svc/schemas'
+import { allRows } from '../account/all-rows.js'
+import { indented, rowsWithNotes, type Screen, short } from '../account/columns.js'
 import { done, type Output } from '../account/subcommand.js'
 import { UsageError } from '../errors.js'
-import { indented, rowsWithNotes, short } from './columns.js'
 import { conditionNotes } from './conditions.js'
-import { allRows, type GitSubcommand, idOf, readingTimeoutMs } from './git-subcommand.js'
+import { type GitSubcommand, idOf, readingTimeoutMs } from './git-subcommand.js'
 import { readToken, tokenOption } from './token.js'
 
 export const repositorySubcommands: readonly GitSubcommand[] = [
@@ -26,9 +27,16 @@ export const repositorySubcommands: readonly GitSubcommand[] = [
       const { tokenFile } = options
       const request = { ...addressIn(options), ...(tokenFile !== undefined && { token: readToken(tokenFile) }) }
       const repository = await post<Repository>('/api/v1/repos', request, readingTimeoutMs)
-      const list = `\`svc list-manifests --repo-id ${repository.id}\` lists its manifests`
-      const heading = `repository ${repository.id}: ${nameOf(repository)}, branch ${repository.branch}`
-      return { lines: [heading, ...stateLines(svc, repository), list], json: repository }
+      return { lines: connectedLines(svc, repository), json: repository }
+    },
+  },
+  {
+    call: 'connect-library',
+    description: 'connect the library of manifests again, after it was disconnected',
+    examples: ['connect-library'],
+    run: async ({ post, svc }) => {
+      const repository = await post<Repository>('/api/v1/repos', { library: true }, readingTimeoutMs)
+      return { lines: connectedLines(svc, repository), json: repository }
     },
   },
   {
@@ -38,7 +46,7 @@ export const repositorySubcommands: readonly GitSubcommand[] = [
     run: async (client) => {
       const repos = await allRows<Repository>(client, '/api/v1/repos', 'repos')
       const json: RepositoryList = { repos, total: repos.length, next_cursor: null }
-      return { lines: repositoryTable(client.svc, repos), json }
+      return { lines: repositoryTable(client, repos), json }
     },
   },
   {
@@ -77,6 +85,11 @@ export const repositorySubcommands: readonly GitSubcommand[] = [
   },
 ]
 
+function connectedLines(svc: string, repository: Repository): string[] {
+  const list = `\`svc list-manifests --repo-id ${repository.id}\` lists its manifests`
+  return [...stateOf(svc, repository).lines, list]
+}
+
 /** What the options name. Throws UsageError unless it is one repository. */
 function addressIn({ url, owner, name, branch }: Readonly<Record<string, string>>) {
   const wanted = 'name the repository with `--url URL`, or with `--owner OWNER --name NAME` for GitHub'
@@ -108,15 +121,15 @@ function nameOf({ provider, owner, name, url }: Repository): string {
   return provider === 'bundled' ? `${owner}/${name} (bundled)` : `${owner}/${name} on GitHub`
 }
 
-function repositoryTable(svc: string, repos: readonly Repository[]): string[] {
+function repositoryTable(screen: Screen, repos: readonly Repository[]): string[] {
   if (repos.length === 0) return ['no repository is connected: `svc connect-repo` connects one']
   const columns = [
-    { heading: 'ID', width: 6 },
-    { heading: 'REPOSITORY', width: 36 },
-    { heading: 'BRANCH', width: 12 },
-    { heading: 'STATUS', width: 8 },
-    { heading: 'HEAD', width: 10 },
-    { heading: 'LAST READ', width: 20 },
+    { heading: 'ID' },
+    { heading: 'REPOSITORY', least: 12 },
+    { heading: 'BRANCH', least: 12 },
+    { heading: 'STATUS' },
+    { heading: 'HEAD' },
+    { heading: 'LAST READ' },
   ]
   const rows = repos.map((one) => ({
     cells: [
@@ -129,7 +142,7 @@ function repositoryTable(svc: string, repos: readonly Repository[]): string[] {
     ],
     notes: [...conditionNotes(one.conditions), ...tokenNotes(one)],
   }))
-  return rowsWithNotes(svc, columns, rows)
+  return rowsWithNotes(screen, columns, rows)
 }
 
 /** A host that hides a repository from a token does not tell that from one that does not exist. */

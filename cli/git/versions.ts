@@ -1,5 +1,9 @@
 // `svc resync`, `svc approve-resync`, `svc pin-assignment`, `svc unpin-assignment`: which version of a manifest is in force.
 import type { Assignment, Repository } from '@svc/schemas'
+import { allRows } from '../account/all-rows.js'
+import type { Client } from '../account/client.js'
+import { indented } from '../account/columns.js'
+import type { Output } from '../account/subcommand.js'
 import { UsageError } from '../errors.js'
 import { assignmentOutput } from './assignment-text.js'
 import { type GitSubcommand, idOf, readingTimeoutMs } from './git-subcommand.js'
@@ -28,14 +32,16 @@ export const versionSubcommands: readonly GitSubcommand[] = [
     },
   },
   {
-    call: 'approve-resync <id>',
-    description: 'put the version in force that a guard holds back',
-    options: [shaOption('the version that is held')],
-    examples: ['approve-resync 4'],
-    run: async ({ post, svc }, [text], { sha }) => {
-      const after = await post<Assignment>(`${pathOf(text)}/approve`, versionIn(sha), readingTimeoutMs)
-      return assignmentOutput(svc, after, after.status !== 'synced')
-    },
+    call: 'approve-resync [id]',
+    description:
+      'put the version in force that a guard holds back: of an assignment, or of a manifest on all of its agents',
+    options: [
+      shaOption('the version that is held'),
+      ['--repo-id <id>', 'instead of an assignment: the repository of the manifest, with --manifest'],
+      ['--manifest <path>', 'path of the manifest in the repository'],
+    ],
+    examples: ['approve-resync 4', 'approve-resync --repo-id 2 --manifest refunds.yaml'],
+    run: approveResync,
   },
   {
     call: 'pin-assignment <id>',
@@ -53,6 +59,51 @@ export const versionSubcommands: readonly GitSubcommand[] = [
       assignmentOutput(svc, await post(`${pathOf(text)}/unpin`, {}, readingTimeoutMs)),
   },
 ]
+
+type Options = Readonly<Record<string, string>>
+
+async function approveResync(client: Client, [text]: readonly string[], options: Options): Promise<Output> {
+  const { sha, repoId, manifest } = options
+  if ((text === undefined) === (repoId === undefined && manifest === undefined))
+    throw new UsageError(
+      'name an assignment, as in `svc approve-resync 4`, or a manifest, as in `svc approve-resync --repo-id 2 --manifest refunds.yaml`',
+    )
+  if (text !== undefined) {
+    const after = await client.post<Assignment>(`${pathOf(text)}/approve`, versionIn(sha), readingTimeoutMs)
+    return assignmentOutput(client.svc, after, after.status !== 'synced')
+  }
+  if (repoId === undefined || manifest === undefined) throw new UsageError('give `--repo-id` and `--manifest` together')
+  return approveManifest(client, idOf('`--repo-id`', repoId), manifest, sha ?? null)
+}
+
+/** Approves the held version on every agent that has the manifest, and shows what each approval has changed. */
+async function approveManifest(client: Client, repo_id: number, path: string, sha: string | null): Promise<Output> {
+  const all = await allRows<Assignment>(client, '/api/v1/assignments', 'assignments')
+  const held = all.filter(
+    (one) =>
+      one.repo_id === repo_id &&
+      one.manifest_path === path &&
+      one.held_sha !== null &&
+      (sha === null || one.held_sha === sha),
+  )
+  if (held.length === 0)
+    throw new Error(
+      `no version of \`${path}\` in repository ${repo_id} is held: \`svc list-assignments\` shows what waits`,
+    )
+  const approved: Assignment[] = []
+  const lines: string[] = []
+  for (const before of held) {
+    const version = versionIn(before.held_sha ?? undefined)
+    const after = await client.post<Assignment>(`${pathOf(String(before.id))}/approve`, version, readingTimeoutMs)
+    approved.push(after)
+    const reasons = before.conditions.map(({ message }) => message.replace(/: to put it in force, run .*$/, ''))
+    lines.push(
+      ...assignmentOutput(client.svc, after).lines,
+      ...reasons.flatMap((reason) => indented(client.svc, `approved: ${reason}`)),
+    )
+  }
+  return { lines, json: { assignments: approved }, isUnreached: approved.some(({ status }) => status !== 'synced') }
+}
 
 function pathOf(text = ''): string {
   return `/api/v1/assignments/${idOf('the id of the assignment', text)}`

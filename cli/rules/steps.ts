@@ -25,6 +25,8 @@ function vocabularyText({ step_types, aliases, properties }: Vocabulary): string
   return [
     'Step types with their verbs:',
     ...step_types.map(stepText),
+    ...fallback.map((line) => `  ${line}`),
+    '',
     'Older names of step types:',
     ...older,
     '',
@@ -32,6 +34,12 @@ function vocabularyText({ step_types, aliases, properties }: Vocabulary): string
     ...properties.map(propertyText),
   ].join('\n')
 }
+
+/** The same as in scripts/steps-template.md. */
+const fallback = [
+  'A tool that fits no type is `step.resource` POST: a change of something outside, which policies check most.',
+  '`step.unknown` is for acts of which nothing is known; a policy on tools checks its name as well.',
+]
 
 function stepText({ step_type, verbs, meaning, example }: StepWord): string {
   return [

@@ -110,7 +110,7 @@ describe.each(spellings)('hints of $svc', ({ svc, path }) => {
 
   it.each([
     ['an unknown rule', ['rules', '--name', 'zzzzzzzz'], 'rules', 2],
-    ['an error of a manifest', ['explain', manifest, '--trace', trace, '--step', '1'], 'rules', 1],
+    ['an error of a manifest', ['explain', manifest, '--trace', trace, '--step', '1'], 'rules', 2],
   ] as const)('an error names the command: %s', async (_, args, command, exit) => {
     const { code, stderr } = await run(args)
     expect(code).toBe(exit)

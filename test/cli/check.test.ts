@@ -61,8 +61,8 @@ describe('svc check', () => {
   })
 
   it('prints names without control characters', async () => {
-    const { stdout } = await runSvc(['check', at('hostile.yaml')])
-    expect(stdout).toContain('[contradiction]')
-    expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u)
+    const { code, stdout, stderr } = await runSvc(['check', at('hostile.yaml')])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('U+001B')])
+    expect(stdout + stderr).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u)
   })
 })

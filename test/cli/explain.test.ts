@@ -124,6 +124,7 @@ asks  Money goes to known accounts  (critical; value_from)
   remedy   use a value that the user named in a message, or that a step with content of the organization (\`content.trust\` \`own\`) returned
 
 approval required: once a person has approved \`step_name\`, \`input.to\` of this step, record this gate
+  not approved, and free to change: \`verb\`
   {"step":{`,
     },
     {
@@ -151,28 +152,37 @@ approval required: once a person has approved \`step_name\`, \`input.to\` of thi
     expect(out).toContain('refund�[2J')
   })
 
-  const used_again = trace('again.jsonl', [
+  const continued = trace('again.jsonl', [
     { kind: 'step', ...start },
     { kind: 'step', task_id: 't1', step_type: 'step.gate' },
     { kind: 'step', task_id: 't2', step_type: 'step.gate' },
-    { kind: 'end', recorded_at: '2026-01-05T09:00:00Z', task_id: 't1' },
-    { kind: 'step', ...start },
-    { kind: 'step', ...refund },
-    { kind: 'step', task_id: 't1', step_type: 'task.end' },
-    { kind: 'step', task_id: 't1', step_type: 'task.error' },
-    { kind: 'end', recorded_at: '2026-01-05T09:00:00Z', task_id: 't1' },
+    { kind: 'end', recorded_at: '2026-01-05T09:00:00Z', task_id: 't1', step: 3 },
+    { kind: 'step', ...start, step: 4 },
+    { kind: 'step', ...refund, step: 5 },
     { kind: 'end', recorded_at: '2026-01-05T09:00:00Z', task_id: 't1' },
   ])
-  it.each([
-    { more: [], step: '2', message: 'step 2 of task `t1` (run 2 of 2): step.resource POST refund', blocks: true },
-    { more: ['--run', '2'], step: '4', message: 'step 4 of task `t1` (run 2 of 2): task.error', blocks: false },
-    { more: ['--run', '1'], step: '2', message: 'step 2 of task `t1` (run 1 of 2): step.gate', blocks: false },
-  ])('explains one run of a task id that was used again: $message', async ({ more, step, message, blocks }) => {
-    const args = ['explain', manifest, '--trace', used_again, '--task', 't1', '--step', step, ...more]
-    const { code, out, err } = await runSvc(args)
+  it('explains a step after an end of its task with the whole history, without the gates before the end', async () => {
+    const { code, out, err } = await runSvc(['explain', manifest, '--trace', continued, '--task', 't1', '--step', '5'])
     expect([code, err]).toEqual([0, ''])
-    expect(out).toContain(message)
-    expect(out.includes('Refunds need a fresh approval  (critical')).toBe(blocks)
+    expect(out).toContain('step 5 of task `t1`: step.resource POST refund')
+    expect(out).toContain('Refunds need a fresh approval  (critical')
+    expect(out).toContain('; task `t1` ended at step 3: use a new id for each run')
+  })
+
+  const invalid = '  - {name: Bad, rule_type: nothing, scope: step_execution, severity: critical}\n'
+  const valid =
+    '  - {name: Good, rule_type: field_not_empty, params: {field: step_name}, scope: step_execution, severity: low}\n'
+  const head = 'name: Desk\nversion: "1"\npolicies:\n'
+  it.each([
+    { what: 'one of two policies', policies: invalid + valid, out: 'Good', message: 'lacks the invalid parts' },
+    { what: 'the only policy', policies: invalid, out: '', message: 'has no valid policy' },
+  ])('ends with 2 when $what is invalid', async ({ policies, out, message }) => {
+    const path = file('partly.yaml', head + policies)
+    const answer = await runSvc(['explain', path, '--trace', trace('one.jsonl', [refund]), '--step', '1'])
+    expect(answer.code).toBe(2)
+    expect(answer.out).toContain(out)
+    expect(answer.err).toMatch(/partly\.yaml:4:\d+: .*`nothing`/)
+    expect(answer.err).toContain(message)
   })
 
   const broken = file('broken.yaml', 'name: x\n')
@@ -189,16 +199,6 @@ approval required: once a person has approved \`step_name\`, \`input.to\` of thi
     },
     { args: [broken, '--trace', several, '--step', '1'], code: 1, message: 'broken.yaml:1:1' },
     { args: [manifest, '--trace', several, '--step', '0'], code: 2, message: 'a number from 1' },
-    {
-      args: [manifest, '--trace', used_again, '--step', '1', '--task', 't1', '--run', '3'],
-      code: 1,
-      message: 'task `t1` has no run 3',
-    },
-    {
-      args: [manifest, '--trace', used_again, '--step', '3', '--task', 't1', '--run', '1'],
-      code: 1,
-      message: 'task `t1` (run 1 of 2) has no step 3: it has 2',
-    },
     { args: [manifest, '--step', '1'], code: 2, message: '--trace' },
   ])('ends with $code and prints $message', async ({ args, code, message }) => {
     const answer = await runSvc(['explain', ...args])

@@ -17,7 +17,9 @@ const svc = (...args: string[]) => member.svc(...args)
 
 it('incidents are listed and moved', async () => {
   const listed = await svc('incidents', '--min-severity', 'critical')
-  const row = /^ID .*\n(inc_\S+) +open +critical +1 +executed +\S+Z +t +Code runs only after a gate\n$/.exec(listed)
+  const row = /^ID .*\n(inc_\S+) +open +critical +1 +executed +\S+Z +desk +t +Code runs only after a gate\n$/.exec(
+    listed,
+  )
   const id = row?.[1] ?? listed
   expect(await svc('incident', 'show', id)).toMatch(/^id +inc_\S+\nstate +open\n(.*\n)*effect +1 executed\n/)
   expect(await svc('incidents', '--effect', 'blocked')).toBe('no incident matches\n')
@@ -29,7 +31,9 @@ it('incidents are listed and moved', async () => {
   const { incidents } = JSON.parse(await svc('incidents', '--state', 'resolved', '--json')) as IncidentList
   expect(incidents[0]?.history.map(({ note }) => note)).toEqual([null, 'asked the owner', 'mended'])
   expect(await svc('incidents', '--policy', String(incidents[0]?.policy_id), '--state', 'open')).toMatch(/^no incident/)
-  expect(await svc('policies')).toMatch(/^ID .*\n(.*\n)*\d+ +critical +enforce +\S+ +Code runs only after a gate\n/)
+  expect(await svc('policies')).toMatch(
+    /^ID .*\n(.*\n)*\d+ +critical +enforce +\S+ +\S+ +Code runs only after a gate\n/,
+  )
 })
 
 it.each([

@@ -42,7 +42,7 @@ describe('`svc verify --rejudge`', () => {
   it('reports that each verdict is as recorded', async () => {
     const { code, stdout, stderr } = await verified(desk(policiesOf([twoRefunds])))
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toContain('bundle.zip: valid\n')
+    expect(stdout).toContain('bundle.zip: valid, all verdicts evaluated again\n')
     const line = 'verdicts   3 of 3 steps evaluated again (100%): each policy gives the verdict that was recorded\n'
     expect(stdout).toContain(`  ✓ ${line}`)
   })

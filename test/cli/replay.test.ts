@@ -68,7 +68,7 @@ findings
     const path = trace('odd name.jsonl', words)
     const { stdout } = await runSvc(['replay', path, '--manifest', manifest])
     const args = explainWords(stdout)
-    expect(args).toEqual(['explain', manifest, '--trace', path, '--task', 'it’s $(x)', '--run', '1', '--step', '2'])
+    expect(args).toEqual(['explain', manifest, '--trace', path, '--task', 'it’s $(x)', '--step', '2'])
     const explained = await runSvc(args)
     expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining('blocks  Refunds need a gate')])
   })
@@ -78,7 +78,7 @@ findings
     const { code, stdout } = await runSvc(args)
     expect(code).toBe(0)
     expect(stdout).toContain(
-      `compared with ${older}: 1 step in 1 task changes; newly blocked: 1 task; no longer blocked: 0`,
+      `compared with ${older}: 1 step in 1 task changes; newly blocked: 1 task; would now wait for a person: 0 tasks; no longer blocked: 0`,
     )
     expect(stdout).toContain('steps whose outcome changes (1 of 1)\n\nwarn → block  task `t1`, step 2')
     expect(stdout).toContain(`  before: Refunds need a gate warns (high; ${older}:4)`)
@@ -100,7 +100,7 @@ findings
       blocked_tasks: 1,
       flipped_tasks: 1,
       unreadable: [],
-      policies: [{ name: 'Refunds need a gate', manifest, line: 4, example: { task_id: 't1', run: 1, step: 2 } }, {}],
+      policies: [{ name: 'Refunds need a gate', manifest, line: 4, example: { task_id: 't1', step: 2 } }, {}],
       flips: { total: 1, listed: [] },
       findings: [{ id: 'never-applied', file: manifest, line: 5 }],
     })

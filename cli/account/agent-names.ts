@@ -1,7 +1,7 @@
 // Agents as people name them: by id, or by key.
 import type { Agent } from '@svc/schemas'
-import type { Client } from '../account/client.js'
-import { allRows } from './git-subcommand.js'
+import { allRows } from './all-rows.js'
+import type { Client } from './client.js'
 
 /** The agent with this id or key. Rejects when no agent or several have it, and names those that it may be. */
 export async function agentOf(client: Client, wanted: string): Promise<Agent> {
