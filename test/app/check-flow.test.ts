@@ -132,6 +132,26 @@ describe('the conclusion', () => {
   ] as const satisfies readonly (readonly [string, CheckWorld, string])[])('of %s', async (_, world, result) => {
     expect(await checked(world)).toEqual([`completed ${result}`])
   })
+
+  it.each([
+    ['mia', [], ' No review was needed: `mia`, the author, owns the changed files.'],
+    ['zoe', ['mia APPROVED'], ' `mia` approved it.'],
+    ['x[bot]', ['mia APPROVED'], ' `mia` approved it.'],
+  ])('names as an approver only who reviewed: author %s, reviews %j', async (author, reviews, sentence) => {
+    const { parts, runs } = checkWorld(
+      {
+        base: { 'a.yaml': manifest(200, test(400)), CODEOWNERS: '* @mia' },
+        head: { 'a.yaml': manifest(500, test(600)), CODEOWNERS: '* @mia' },
+        author,
+        reviews,
+      },
+      async () => noImpact,
+    )
+    await checkPullRequest(parts, 12)
+    const summary = runs[0]?.output?.summary ?? ''
+    expect(summary).toContain(sentence)
+    expect(summary.match(/approved it/g) ?? []).toHaveLength(reviews.length)
+  })
 })
 
 describe('the summary of errors', () => {

@@ -95,7 +95,6 @@ function factsWith(words: readonly string[], kind: number): CheckFacts {
     blocked_step: null,
     flip: {
       task_id: word(index + 3),
-      run: 1,
       source: null,
       step: 3,
       step_type: word(index),
@@ -222,7 +221,7 @@ function factsWith(words: readonly string[], kind: number): CheckFacts {
               { path: word(4), users: [], unresolved: [word(5)] },
             ],
           }
-        : { kind: 'approved', because: '', by: [word(1)] },
+        : { kind: 'approved', because: '', by: [word(1)], reviewers: [word(1)] },
     settings_findings: [{ ...finding, message: word(1), file: '.github/svc.yml', line: 1, column: 1, path: '' }],
   }
 }

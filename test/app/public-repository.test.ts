@@ -64,8 +64,7 @@ const impact: ImpactReport = {
       blocked_step: 7,
       flip: {
         task_id: `task-${secret}-${index}`,
-        run: 1,
-        source: { file: `${secret}.jsonl`, run: 1, runs: null },
+        source: `${secret}.jsonl`,
         step: 3,
         step_type: `${secret}.call`,
         verb: `${secret}`,

@@ -64,7 +64,7 @@ function flipAnnotations(facts: CheckFacts): CheckAnnotation[] {
       if (place?.is_head !== true) continue
       const key = `${place.line} ${place.file}`
       const effect = effects.get(key) ?? { place, cause, tasks: new Set(), agents: new Set(), first: one }
-      effect.tasks.add(`${one.agent_key} ${one.flip.task_id} ${one.flip.run}`)
+      effect.tasks.add(`${one.agent_key} ${one.flip.task_id}`)
       effect.agents.add(one.agent_key)
       effects.set(key, effect)
     }

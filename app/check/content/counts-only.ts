@@ -41,7 +41,6 @@ function withoutNames({ change, flip }: TaskFlip, index: number, agent: string, 
     blocked_step: null,
     flip: {
       task_id: String(index),
-      run: 1,
       source: null,
       step: null,
       step_type: '',

@@ -1,5 +1,5 @@
 // The summary of a check run: the verdict, what to do, who is affected, and the first steps that change.
-import { findingHeads, findingRows, markdownCode, messageMarkdown } from '@svc/engine'
+import { findingHeads, findingRows, isTestFile, markdownCode, messageMarkdown } from '@svc/engine'
 import { addressOf, agentsByFate, type CheckFacts, errorsOf, ungovernedAgents } from '../facts.js'
 import { agentPart, flipPart, pinnedPart } from './affected.js'
 import { changeWords } from './change-words.js'
@@ -47,19 +47,33 @@ function sentenceOf(facts: CheckFacts, { kind }: Verdict): string {
   const { validation, requirement } = facts
   if (kind === 'invalid') {
     const files = [...new Set(errorsOf(validation).map(({ file }) => file))]
+    const manifests = files.filter((file) => !isTestFile(file))
     const shown = listed(
       files.map((file) => markdownCode(cut(file, 200))),
       { max: 3 },
     )
-    return `**${shown} cannot be used: ${files.length === 1 ? 'it has' : 'they have'} errors.** Until they are corrected, what the change would do to agents is not known. If it were merged as it is, the last valid version would stay in force.`
+    return `**${shown} cannot be used: ${files.length === 1 ? 'it has' : 'they have'} errors.** Until they are corrected, what the change would do to agents is not known. ${mergedAsItIs(manifests.length > 0)}`
   }
   if (kind === 'tests')
-    return '**The policies give other results than the tests expect.** Either a policy or a test is wrong.'
+    return `**The policies give other results than the tests expect.** Either a policy or a test is wrong. ${mergedAsItIs(false)}`
   if (kind === 'approval' && requirement.kind === 'required')
     return `**An owner of the changed files must approve:** ${looseningWords(facts)}. This is required because ${messageMarkdown(cut(requirement.because, 400))}.`
-  const approved =
-    requirement.kind === 'approved' ? ` ${listed(requirement.by.map((login) => markdownCode(login)))} approved it.` : ''
-  return `${affectedSentence(facts)}${ungovernedSentence(facts)}${approved}`
+  return `${affectedSentence(facts)}${ungovernedSentence(facts)}${approvedSentence(facts)}`
+}
+
+/** Who reviewed a change that needs an owner; an owner who is the author has reviewed nothing. */
+function approvedSentence({ requirement }: CheckFacts): string {
+  if (requirement.kind !== 'approved') return ''
+  const names = (logins: readonly string[]) => listed(logins.map((login) => markdownCode(login)))
+  if (requirement.reviewers.length > 0) return ` ${names(requirement.reviewers)} approved it.`
+  return ` No review was needed: ${names(requirement.by)}, the author, owns the changed files.`
+}
+
+/** What the platform does with such a branch: see the plan of a reading. */
+function mergedAsItIs(isInvalid: boolean): string {
+  return isInvalid
+    ? 'If it were merged as it is, an agent that has an earlier version would keep it, and no other agent could get the manifest.'
+    : 'If it were merged as it is, an agent that has an earlier version of the manifest would keep it until an operator approves the new one, and no other agent could get the manifest.'
 }
 
 /** Whose policies change, and which; the title has the numbers. */

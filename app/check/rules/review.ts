@@ -53,7 +53,13 @@ export interface MissingApproval extends Owners {
 
 export type Requirement =
   | { readonly kind: 'none' }
-  | { readonly kind: 'approved'; readonly because: string; readonly by: readonly string[] }
+  | {
+      readonly kind: 'approved'
+      readonly because: string
+      readonly by: readonly string[]
+      /** Those of `by` who reviewed the pull request: the author vouches for it without a review. */
+      readonly reviewers: readonly string[]
+    }
   | { readonly kind: 'required'; readonly because: string; readonly missing: readonly MissingApproval[] }
 
 /** `broken`: paths whose manifest is looser, and fails tests of the base that the change removes or rewrites. */
@@ -77,7 +83,9 @@ export function requirementOf(
   const missing = states.filter(({ by, users }) => by.length === 0 && (agent !== null || users.length > 0))
   if (missing.length > 0) return { kind: 'required', because, missing: missing.map(({ by: _, ...one }) => one) }
   const by = [...new Set(states.flatMap((state) => state.by))]
-  return by.length === 0 ? { kind: 'none' } : { kind: 'approved', because, by }
+  const author = facts.pull.author?.login.toLowerCase()
+  const reviewers = by.filter((login) => login.toLowerCase() !== author)
+  return by.length === 0 ? { kind: 'none' } : { kind: 'approved', because, by, reviewers }
 }
 
 /** Why the change counts as written by an agent; null for one that people wrote. */
