@@ -21,7 +21,7 @@ export const defaults = {
 type InputName = keyof typeof defaults
 
 const testModes = ['off', 'if-present', 'required'] as const
-const failures = ['error', 'warning', 'never'] as const
+const failures = ['error', 'warning', 'looser', 'never'] as const
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -95,11 +95,14 @@ function insideOf(workspace: string, path: string): string | null {
 /** A name as people write it: not an option, and nothing that Git reads as a range. */
 const refForm = /^(?!.*(\.\.|@\{|\/\/))[\p{L}\p{N}_][\p{L}\p{N}_./+@#-]*([~^]\d*)*$/u
 
-function problemsOf({ paths, base_ref }: Inputs): string[] {
+function problemsOf({ paths, base_ref, fail_on }: Inputs): string[] {
   const excluded = paths.find((path) => path.startsWith('!'))
   return [
     ...(paths.length === 0 ? ['`paths` must name at least one file or folder, such as `policies`'] : []),
     ...(excluded === undefined ? [] : [`\`paths\` cannot exclude: name what to check instead of ${quote(excluded)}`]),
+    ...(fail_on === 'looser' && base_ref === 'none'
+      ? ['`fail-on: looser` needs a comparison: remove `base-ref: none`']
+      : []),
     ...(base_ref === '' || (base_ref.length <= 250 && refForm.test(base_ref))
       ? []
       : [`\`base-ref\` must be a commit, a branch or a tag, such as \`origin/main\`, found ${quote(base_ref)}`]),

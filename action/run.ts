@@ -63,6 +63,7 @@ export async function run(outside: Outside): Promise<0 | 1> {
       },
       comparison,
       impact,
+      lacks_base: comparison === null && notes.length > 0,
       notes: [...notes, ...(traces.length > 0 && impact === null ? [notReplayed] : [])],
     },
     inputs,

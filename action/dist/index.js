@@ -49,37 +49,6 @@ var __toESM = (mod, isNodeMode, target) => (target = mod != null ? __create(__ge
 }) : target, mod));
 var __require = /* #__PURE__ */ (() => createRequire(import.meta.url))();
 
-// engine/agent/risk.ts
-function riskLevelOf(value) {
-	return order$2.find((level) => level === value) ?? "unclassified";
-}
-const order$2 = [
-	"minimal",
-	"limited",
-	"high",
-	"unacceptable"
-];
-function levelApplies(policy_level, agent_level) {
-	if (policy_level === null || agent_level === "unclassified") return true;
-	return order$2.indexOf(policy_level) <= order$2.indexOf(agent_level);
-}
-const riskOf = {
-	low: .25,
-	medium: .5,
-	high: .75,
-	critical: 1
-};
-
-// engine/agent/context.ts
-function factsAsReported(registered, { agent_allowed_tools, ...reported }) {
-	const declared_tools = reported.declared_tools ?? agent_allowed_tools;
-	return {
-		...registered,
-		...reported,
-		...declared_tools !== void 0 && { declared_tools }
-	};
-}
-
 // schemas/components.ts
 const components = [
 	{
@@ -182,9 +151,15 @@ function hasWritePermission(step) {
 function isBlocked(step) {
 	return step.output?.status === "blocked";
 }
-const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))?$/;
+const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})?$/;
+const zoned = "(?:[Zz]|([+-])(\\d{2})(?::?(\\d{2}))?)?";
+const extended$1 = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:[Tt ](\\d{2}):(\\d{2})(?::(\\d{2})(?:[.,](\\d{1,9}))?)?${zoned})?$`);
+const basic = new RegExp(`^(\\d{4})(\\d{2})(\\d{2})(?:[Tt ](\\d{2})(\\d{2})(?:(\\d{2})(?:[.,](\\d{1,9}))?)?${zoned})?$`);
 const firstTime = Date.parse("0001-01-01T00:00:00Z");
 const lastTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+function isRfc3339(text) {
+	return rfc3339.test(text) && parseTimestamp(text) !== null;
+}
 function parseTimestamp(text) {
 	return parseUsual(text) ?? parseAny(text);
 }
@@ -215,9 +190,10 @@ function digitsIn(text, from, to) {
 	return number;
 }
 function parseAny(text) {
-	const match = rfc3339.exec(text);
+	const match = extended$1.exec(text) ?? basic.exec(text);
 	if (match === null) return null;
-	const [, year, month, day, hour, minute, second, fraction = "", sign, zoneHour = "0", zoneMinute = "0"] = match;
+	const [, year, month, day, hour = "0", minute = "0", second = "0"] = match;
+	const [fraction = "", sign, zoneHour = "0", zoneMinute = "0"] = match.slice(7);
 	if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return null;
 	if (Number(zoneHour) > 23 || Number(zoneMinute) > 59) return null;
 	const date = Date.parse(`${year}-${month}-${day}T00:00:00Z`);
@@ -228,6 +204,18 @@ function parseAny(text) {
 	const time = date + clock + milliseconds - zone;
 	return time >= firstTime && time <= lastTime ? time : null;
 }
+
+// schemas/text.ts
+const plain$2 = /^[ -~]*$/;
+const hidden = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]/u;
+const joined$1 = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)\u200D(?=\p{Extended_Pictographic})|(?<=\p{Emoji})\uFE0F|(?<=[\u0600-\u07FF\u0900-\u109F\u1780-\u17FF])[\u200C\u200D](?=\p{L})/gu;
+const breaks = /\r\n|[\n\t]/g;
+function hiddenCharacter(text, format) {
+	if (plain$2.test(text)) return null;
+	const code = hidden.exec((format === "lines" ? text.replaceAll(breaks, " ") : text).replaceAll(joined$1, ""))?.[0].codePointAt(0);
+	return code === void 0 ? null : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+}
+const textFormats = ["line", "lines"];
 
 // schemas/vocabulary.ts
 const verbs = [
@@ -354,6 +342,166 @@ const propertyWords = [
 ];
 const closedValues = new Map(propertyWords.flatMap(({ name, values, closed }) => closed ? [[name, values.split(" | ")]] : []));
 
+// engine/rules/members.ts
+const prototypeKeys = /* @__PURE__ */ new Set([
+	"__proto__",
+	"constructor",
+	"prototype"
+]);
+var AmbiguousField = class extends Error {
+	code = "AMBIGUOUS_FIELD";
+	path;
+	remedy;
+	constructor(path, problem = "has two different values", remedy = `set \`${path}\` once`) {
+		super(`\`${path}\` ${problem}`);
+		this.path = path;
+		this.remedy = remedy;
+	}
+};
+function notANumber(path) {
+	return new AmbiguousField(path, "is not a number", `write \`${path}\` as a number, such as 1000.5`);
+}
+function nested(root, segments) {
+	let value = root;
+	for (const segment of segments) {
+		if (typeof value !== "object" || value === null || !Object.hasOwn(value, segment)) return null;
+		if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(segment)) return null;
+		value = value[segment];
+	}
+	return value ?? null;
+}
+function dotted(segments) {
+	const ways = segments.map((_, index) => ({
+		head: segments.slice(0, index + 1).join("."),
+		tail: index === segments.length - 1 ? null : dotted(segments.slice(index + 1))
+	}));
+	return (root) => {
+		if (typeof root !== "object" || root === null) return null;
+		let found = null;
+		for (let index = 0; index < ways.length; index++) {
+			const way = ways[index];
+			if (way === void 0 || !Object.hasOwn(root, way.head)) continue;
+			if (Array.isArray(root) && !/^(0|[1-9]\d*)$/.test(way.head)) continue;
+			const value = root[way.head];
+			const here = way.tail === null ? value ?? null : way.tail(value);
+			if (here === null) continue;
+			if (found !== null && !sameJson(found, here)) throw new AmbiguousField(segments.join("."));
+			found = here;
+		}
+		return found;
+	};
+}
+function sameJson(a, b) {
+	const pending = [[a, b]];
+	for (let pair = pending.pop(); pair !== void 0; pair = pending.pop()) {
+		const [left, right] = pair;
+		if (left === right) continue;
+		if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
+		if (Array.isArray(left) !== Array.isArray(right)) return false;
+		const keys = Object.keys(left);
+		if (keys.length !== Object.keys(right).length) return false;
+		for (const key of keys) {
+			if (!Object.hasOwn(right, key)) return false;
+			pending.push([left[key], right[key]]);
+		}
+	}
+	return true;
+}
+
+// engine/rules/task-tools.ts
+const inProperties = dotted(["declared_tools"]);
+const inMeta = dotted(["agent", "declared_tools"]);
+const toolsMember = "svc.tools";
+const registeredMember = "registered_tools";
+function registeredTools(agent) {
+	if (Object.hasOwn(agent, "registered_tools")) return agent[registeredMember];
+	return agent.declared_tools ?? agent.attributes?.declared_tools ?? null;
+}
+function narrowToolsBy(history, step) {
+	if (step.meta?.["svc.tools"] !== void 0) narrowTools(history, step.meta[toolsMember]);
+	if (canonicalType(step.step_type) === "task.start") narrowTools(history, toolsOfStart(step));
+}
+function toolsOfStart(step) {
+	try {
+		const declared = inProperties(step.properties) ?? inMeta(step.meta);
+		return declared === null || Array.isArray(declared) ? declared : [];
+	} catch (error) {
+		if (error instanceof AmbiguousField) return [];
+		throw error;
+	}
+}
+function narrowTools(history, declared) {
+	if (!Array.isArray(declared)) return;
+	const { tools } = history;
+	if (tools === null) history.tools = declared;
+	else if (tools !== declared && tools.some(isMissingIn(declared))) history.tools = fewer(tools, declared);
+}
+function toolsGetter(source) {
+	const known = /* @__PURE__ */ new WeakMap();
+	return ({ [source]: facts, history: { tools } }) => {
+		const declared = facts.declared_tools ?? facts.attributes?.declared_tools ?? null;
+		if (tools === null || tools === declared) return declared;
+		if (!Array.isArray(declared)) return tools;
+		const ofTask = known.get(tools) ?? /* @__PURE__ */ new WeakMap();
+		known.set(tools, ofTask);
+		const both = ofTask.get(declared) ?? fewer(declared, tools);
+		ofTask.set(declared, both);
+		return both;
+	};
+}
+function fewer(tools, allowed) {
+	const isMissing = isMissingIn(allowed);
+	return tools.filter((tool) => !isMissing(tool));
+}
+function isMissingIn(allowed) {
+	const names = new Set(allowed.map(toolName));
+	return (tool) => {
+		const name = toolName(tool);
+		return name === null || !names.has(name);
+	};
+}
+function toolName(tool) {
+	if (typeof tool === "string") return tool;
+	const name = typeof tool === "object" && tool !== null ? tool.name : null;
+	return typeof name === "string" ? name : null;
+}
+
+// engine/agent/risk.ts
+function riskLevelOf(value) {
+	return order$2.find((level) => level === value) ?? "unclassified";
+}
+const order$2 = [
+	"minimal",
+	"limited",
+	"high",
+	"unacceptable"
+];
+function levelApplies(policy_level, agent_level) {
+	if (policy_level === null || agent_level === "unclassified") return true;
+	return order$2.indexOf(policy_level) <= order$2.indexOf(agent_level);
+}
+const riskOf = {
+	low: .25,
+	medium: .5,
+	high: .75,
+	critical: 1
+};
+
+// engine/agent/context.ts
+function factsAsReported(registered, { agent_allowed_tools, ...reported }) {
+	const declared_tools = reported.declared_tools ?? agent_allowed_tools;
+	if (declared_tools === void 0) return {
+		...registered,
+		...reported
+	};
+	return {
+		...registered,
+		...reported,
+		declared_tools,
+		[registeredMember]: registeredTools(registered)
+	};
+}
+
 // engine/findings/kind.ts
 function defineKinds(kinds) {
 	return kinds;
@@ -423,6 +571,15 @@ const analysisKinds = defineKinds([
 		right: "name: Example\nversion: \"1.0.0\"\npolicies:\n  - name: Model calls are limited\n    rule_type: execution_max_steps\n    params: { step_type: step.model, max_steps: 50 }\n    scope: step_execution\n    severity: critical\n"
 	},
 	{
+		id: "unbound-fields",
+		severity: "warning",
+		title: "An approval leaves fields of the input unbound",
+		why: "A person approves the bound values, and every other field of the step can change afterwards.",
+		remedy: "Leave `binds` out, or bind `input`. The answer of an evaluation lists the others in `unbound`: show them to the person.",
+		wrong: "name: Example\nversion: \"1.0.0\"\npolicies:\n  - name: Payments go to known payees\n    rule_type: field_in_list\n    params: { field: input.to, values: [landlord], target_step_names: [pay] }\n    scope: step_execution\n    severity: critical\n    approval: { binds: [step_name, input.to] }\n",
+		right: "name: Example\nversion: \"1.0.0\"\npolicies:\n  - name: Payments go to known payees\n    rule_type: field_in_list\n    params: { field: input.to, values: [landlord], target_step_names: [pay] }\n    scope: step_execution\n    severity: critical\n    approval: { binds: [step_name, input] }\n"
+	},
+	{
 		id: "cannot-finish",
 		severity: "warning",
 		title: "No order of steps leads to a step that the policies allow",
@@ -447,7 +604,7 @@ const manifestKinds = defineKinds([
 		why: "Without it the engine does not know what to check, or when.",
 		remedy: "Add the key that the message names.",
 		wrong: head$1 + policy$1("rule_type: field_not_empty\n    params: {}"),
-		right: head$1 + policy$1("rule_type: field_not_empty\n    params: { field: input.amount }")
+		right: head$1 + policy$1("rule_type: field_not_empty\n    params: { field: input.amount, target_step_names: [refund] }")
 	},
 	{
 		id: "unknown-key",
@@ -501,7 +658,7 @@ const manifestKinds = defineKinds([
 		why: "It is not valid, or cannot be run in linear time: look-around and back-references are not accepted, because they can stop an engine.",
 		remedy: "Correct the pattern at the character that the message names, or write it without that construct.",
 		wrong: field$1("{ field: input.order, pattern: '(' }"),
-		right: field$1("{ field: input.order, pattern: '[0-9]{6}$' }")
+		right: field$1("{ field: input.order, pattern: '[0-9]{6}$', target_step_names: [refund] }")
 	},
 	{
 		id: "duplicate-name",
@@ -564,7 +721,16 @@ const manifestKinds = defineKinds([
 		why: "A field begins with a part of the step, such as `input`. Any other name is looked up in `properties`, where most steps have nothing: the policy then finds no value.",
 		remedy: "Write `input.amount` for what the step sends, `output.…` for what it returned, and `properties.…` for a property of your own.",
 		wrong: field$1("{ field: order, pattern: '[0-9]+$' }"),
-		right: field$1("{ field: input.order, pattern: '[0-9]+$' }")
+		right: field$1("{ field: input.order, pattern: '[0-9]+$', target_step_names: [refund] }")
+	},
+	{
+		id: "no-target",
+		severity: "warning",
+		title: "A rule on the input or output names no steps",
+		why: "Every step without the field violates it, also messages and the end of the task: a critical policy then blocks them all.",
+		remedy: "Name the tools that have the field in `target_step_names`.",
+		wrong: field$1("{ field: input.order, pattern: '[0-9]+$' }"),
+		right: field$1("{ field: input.order, pattern: '[0-9]+$', target_step_names: [refund] }")
 	},
 	{
 		id: "wildcard-name",
@@ -583,6 +749,15 @@ const manifestKinds = defineKinds([
 		remedy: "Remove the waiver, or have it approved again with a later day.",
 		wrong: valid$1 + waiver$1("Refunds need an approval").replace("2027", "2020"),
 		right: valid$1
+	},
+	{
+		id: "far-waiver",
+		severity: "warning",
+		title: "A waiver lasts longer than a year",
+		why: "An exception that lasts for years is a change of the policy that no one approves again.",
+		remedy: "Write a day within a year, and have the waiver approved again when it ends.",
+		wrong: valid$1 + waiver$1("Refunds need an approval").replace("2027", "2099"),
+		right: valid$1 + waiver$1("Refunds need an approval")
 	},
 	{
 		id: "unreadable-file",
@@ -7232,72 +7407,6 @@ function newCount() {
 	};
 }
 
-// engine/rules/members.ts
-const prototypeKeys = /* @__PURE__ */ new Set([
-	"__proto__",
-	"constructor",
-	"prototype"
-]);
-var AmbiguousField = class extends Error {
-	code = "AMBIGUOUS_FIELD";
-	path;
-	remedy;
-	constructor(path, problem = "has two different values", remedy = `set \`${path}\` once`) {
-		super(`\`${path}\` ${problem}`);
-		this.path = path;
-		this.remedy = remedy;
-	}
-};
-function notANumber(path) {
-	return new AmbiguousField(path, "is not a number", `write \`${path}\` as a number, such as 1000.5`);
-}
-function nested(root, segments) {
-	let value = root;
-	for (const segment of segments) {
-		if (typeof value !== "object" || value === null || !Object.hasOwn(value, segment)) return null;
-		if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(segment)) return null;
-		value = value[segment];
-	}
-	return value ?? null;
-}
-function dotted(segments) {
-	const ways = segments.map((_, index) => ({
-		head: segments.slice(0, index + 1).join("."),
-		tail: index === segments.length - 1 ? null : dotted(segments.slice(index + 1))
-	}));
-	return (root) => {
-		if (typeof root !== "object" || root === null) return null;
-		let found = null;
-		for (let index = 0; index < ways.length; index++) {
-			const way = ways[index];
-			if (way === void 0 || !Object.hasOwn(root, way.head)) continue;
-			if (Array.isArray(root) && !/^(0|[1-9]\d*)$/.test(way.head)) continue;
-			const value = root[way.head];
-			const here = way.tail === null ? value ?? null : way.tail(value);
-			if (here === null) continue;
-			if (found !== null && !sameJson(found, here)) throw new AmbiguousField(segments.join("."));
-			found = here;
-		}
-		return found;
-	};
-}
-function sameJson(a, b) {
-	const pending = [[a, b]];
-	for (let pair = pending.pop(); pair !== void 0; pair = pending.pop()) {
-		const [left, right] = pair;
-		if (left === right) continue;
-		if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
-		if (Array.isArray(left) !== Array.isArray(right)) return false;
-		const keys = Object.keys(left);
-		if (keys.length !== Object.keys(right).length) return false;
-		for (const key of keys) {
-			if (!Object.hasOwn(right, key)) return false;
-			pending.push([left[key], right[key]]);
-		}
-	}
-	return true;
-}
-
 // engine/manifest/tree.ts
 function* nodesOf(root) {
 	const { isCollection, isPair } = yaml();
@@ -7551,14 +7660,14 @@ function openBracket(text, end) {
 	for (let at = 0; at < end; at++) {
 		const character = text[at] ?? "";
 		const starts = at === 0 || /[\s,:[{\]}-]/.test(text[at - 1] ?? "");
-		if (character === "#" && /^\s?$/.test(text[at - 1] ?? "")) at = endOf(text, "\n", at, end);
+		if (character === "#" && /^\s?$/.test(text[at - 1] ?? "")) at = endOf$1(text, "\n", at, end);
 		else if ((character === "\"" || character === "'") && starts) at = closingQuote(text, at, end);
 		else if ((character === "[" || character === "{") && (starts || open.length > 0)) open.push(at);
 		else if (character === "]" || character === "}") open.pop();
 	}
 	return open.at(-1) ?? null;
 }
-function endOf(text, mark, from, end) {
+function endOf$1(text, mark, from, end) {
 	const found = text.indexOf(mark, from);
 	return found < 0 ? end : found;
 }
@@ -8011,6 +8120,170 @@ function isSmall(value) {
 	return size <= maxExpandedSize;
 }
 
+// engine/rules/params.ts
+const stepType = {
+	type: "string",
+	minLength: 1,
+	"x-editor": "step_type",
+	description: "a step type, such as `step.resource`"
+};
+const stepTypes$1 = {
+	type: "array",
+	items: stepType,
+	minItems: 1
+};
+const verbSchema = {
+	type: "string",
+	enum: [
+		"GET",
+		"POST",
+		"PATCH",
+		"DELETE"
+	],
+	description: "only steps with this verb; default every verb"
+};
+const verbNames = {
+	type: "array",
+	items: {
+		type: "string",
+		minLength: 1,
+		"x-editor": "verb"
+	},
+	minItems: 1,
+	description: "one of these verbs: GET, POST, PATCH or DELETE"
+};
+const fieldPath = {
+	type: "string",
+	minLength: 1,
+	"x-editor": "field",
+	description: "field path, such as `input.path`"
+};
+const fieldPaths = {
+	type: "array",
+	items: fieldPath,
+	minItems: 1
+};
+const names = {
+	type: "array",
+	items: {
+		type: "string",
+		minLength: 1
+	},
+	minItems: 1
+};
+const filterSchema = {
+	type: "object",
+	"x-editor": "filter",
+	description: "field path: wanted value; a list means one of, null means missing; {present: true}, {min, max}, {matches: pattern} and {not: value} are conditions; one element of a list in the step is enough; {} matches all"
+};
+const selectorMembers = {
+	step_types: {
+		...stepTypes$1,
+		description: "one of these step types"
+	},
+	verbs: verbNames,
+	step_names: {
+		...names,
+		description: "one of these names of a tool, model or operation"
+	},
+	property_filter: {
+		...filterSchema,
+		description: `only steps with these fields: ${filterSchema.description}`
+	}
+};
+const selector = {
+	type: "object",
+	"x-editor": "selector",
+	additionalProperties: false,
+	properties: selectorMembers
+};
+const stepKind = {
+	...selector,
+	type: ["string", "object"],
+	"x-editor": "step_kind",
+	minLength: 1,
+	description: "a step type, such as `step.resource`, or a selector {step_types, verbs, step_names, property_filter}"
+};
+const stepKinds = {
+	type: "array",
+	items: stepKind,
+	minItems: 1
+};
+const targetSchema = {
+	target_step_types: {
+		...stepTypes$1,
+		description: "apply to these step types only; default every type"
+	},
+	target_verb: {
+		type: "string",
+		"x-editor": "verb",
+		description: "apply to this verb only; default every verb"
+	},
+	target_verbs: {
+		...verbNames,
+		description: "apply to these verbs only; default every verb"
+	},
+	target_step_names: {
+		...names,
+		description: "apply to steps of these names only; default every name"
+	},
+	target_property_filter: {
+		...filterSchema,
+		description: `apply to steps with these fields only: ${filterSchema.description}`
+	},
+	target_after: {
+		...selector,
+		description: "apply only after such a step in the same task; default always"
+	}
+};
+const targetKeys = Object.keys(targetSchema);
+
+// engine/manifest/untargeted.ts
+const needField = /* @__PURE__ */ new Set([
+	"field_not_empty",
+	"field_in_list",
+	"field_matches_regex",
+	"field_in_range",
+	"length_at_most",
+	"argument_matches"
+]);
+function untargetedIn({ rule_type, params = {}, scope }, tests) {
+	if (scope !== "step_execution") return null;
+	const pending = [{
+		rule_type,
+		params,
+		path: ["params"]
+	}];
+	for (let rule = pending.shift(); rule !== void 0; rule = pending.shift()) {
+		const { path } = rule;
+		const { field, found = true, conditions } = rule.params;
+		if (rule.rule_type === "all_of" && Array.isArray(conditions)) for (const [index, node] of conditions.entries()) pending.push({
+			rule_type: node.rule_type,
+			params: node.params ?? {},
+			path: [
+				...path,
+				"conditions",
+				`${index}`,
+				"params"
+			]
+		});
+		if (!(typeof field === "string" && /^(input|output)\./.test(field)) || !needField.has(rule.rule_type) || found !== true) continue;
+		if (targetKeys.some((key) => key in rule.params)) continue;
+		return {
+			path: [...path, "field"],
+			predicate: wordsFor(field, tests)
+		};
+	}
+	return null;
+}
+function wordsFor(field, tests) {
+	const without = tests.flatMap(({ step, history = [] }) => [...history, ...step === void 0 ? [] : [step]]).filter((step) => nested(step, field.split(".")) === null);
+	const names = [...new Set(without.map(({ step_type, step_name }) => quote$2(step_name ?? step_type)))];
+	const shown = names.slice(0, 5).join(", ") + (names.length > 5 ? ` and ${names.length - 5} more` : "");
+	const hit = names.length === 0 ? "also `task.end`" : `in the tests ${shown}`;
+	return `has no target, so that every step without ${quote$2(field)} violates the rule, ${hit}: name its tools in \`target_step_names\``;
+}
+
 // engine/rules/host.ts
 const plainHost = /^(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*$/;
 const maxLength = 8192;
@@ -8026,6 +8299,25 @@ function readHost(text) {
 	const url = absolute(seen);
 	if (url !== seen && namesSeveral(url.slice(7))) return null;
 	const host = hostOf(url);
+	return host === null || severalHosts.test(host) ? null : {
+		kind: "host",
+		host
+	};
+}
+function readHosts(text) {
+	const seen = trimmed$1(text);
+	const at = lastAt(seen);
+	if (at === -1 || hasScheme(seen)) return [readHost(text)];
+	const local = seen.slice(0, at);
+	const mail = mailHost(seen, local);
+	return /[\\/?#]/.test(local) && !isPath(seen) ? [mail, readHost(text)] : [mail];
+}
+function lastAt(text) {
+	return Math.max(text.lastIndexOf("@"), text.lastIndexOf("＠"), text.lastIndexOf("﹫"));
+}
+function mailHost(text, local) {
+	if (text.length > maxLength || local === "" || /[,;\s@\uFF20\uFE6B]/.test(local)) return null;
+	const host = hostOf(`http://${text.slice(local.length + 1)}`);
 	return host === null || severalHosts.test(host) ? null : {
 		kind: "host",
 		host
@@ -8047,7 +8339,10 @@ function isPath(text) {
 }
 function absolute(text) {
 	if (/^[\\/]{2}/.test(text)) return `http://${text.slice(2)}`;
-	return !/^[^/?#\\@:]+:\d{1,5}(?:[/?#\\]|$)/.test(text) && /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text) ? text : `http://${text}`;
+	return hasScheme(text) ? text : `http://${text}`;
+}
+function hasScheme(text) {
+	return !/^[^/?#\\@:]+:\d{1,5}(?:[/?#\\]|$)/.test(text) && /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text);
 }
 function namesSeveral(text) {
 	const end = text.search(/[\\/?#]/);
@@ -8059,7 +8354,10 @@ function hostOf(url) {
 	if (parsed === null || parsed.hostname === "") return null;
 	const folded = parse(`http://${parsed.hostname}`)?.hostname ?? "";
 	const host = folded.endsWith(".") ? folded.slice(0, -1) : folded;
-	return host === "" ? null : host;
+	return host === "" || !isReadable(host) ? null : host;
+}
+function isReadable(host) {
+	return !host.includes("xn--") || parse(`http://${host}.\u00e9`) !== null;
 }
 function parse(url) {
 	try {
@@ -8218,7 +8516,7 @@ function patternFault(pattern, thrown) {
 	}
 	const { error = "", input, message = String(thrown) } = thrown ?? {};
 	const reason = reasons[error] ?? (error || message);
-	const at = indexOf(error, pattern, input ?? null, parts);
+	const at = indexOf$1(error, pattern, input ?? null, parts);
 	return `the pattern ${shown} is not valid: ${reason}${input && /escape|range|count|group|named|Perl/.test(error) ? ` ${quote$2(input)}` : ""} at character ${at + 1}`;
 }
 const tokens$1 = /\\Q[\s\S]*?(?:\\E|$)|\\k[<{'][^>}']*[>}']?|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\(\?<?[=!]|\(\?P=\w*\)?|[\s\S]/gu;
@@ -8233,13 +8531,13 @@ function kindOf$1(text) {
 	if (/^\(\?<?[=!]$/.test(text)) return "look-around";
 	return /^(\\[1-9k]|\(\?P=)/.test(text) ? "back-reference" : "other";
 }
-function indexOf(error, pattern, input, parts) {
-	if (error === "missing closing )") return groups(parts).open ?? 0;
-	if (error === "unexpected )") return groups(parts).extra ?? 0;
+function indexOf$1(error, pattern, input, parts) {
+	if (error === "missing closing )") return groups$1(parts).open ?? 0;
+	if (error === "unexpected )") return groups$1(parts).extra ?? 0;
 	if (error.startsWith("trailing backslash")) return pattern.length - 1;
 	return Math.max(0, pattern.indexOf(input ?? ""));
 }
-function groups(parts) {
+function groups$1(parts) {
 	const open = [];
 	for (const { text, at } of parts) if (text === "(") open.push(at);
 	else if (text === ")" && open.pop() === void 0) return {
@@ -14788,7 +15086,7 @@ var Scanner = class {
 			const characterClass = this.#classOf(codePoint);
 			const after = this.#kindOf(characterClass);
 			if (move(this.#movesAt(this.#program.boundaryOf(before, after)), set, spare)) return true;
-			if (!keep(spare, this.#readersOf(characterClass))) return false;
+			if (!keep$1(spare, this.#readersOf(characterClass))) return false;
 			const swap = set;
 			set = spare;
 			spare = swap;
@@ -14801,7 +15099,7 @@ var Scanner = class {
 		const after = this.#kindOf(characterClass);
 		const set = new Uint32Array(this.#width);
 		const matched = move(this.#movesAt(this.#program.boundaryOf(state.before, after)), state.set, set);
-		keep(set, this.#readersOf(characterClass));
+		keep$1(set, this.#readersOf(characterClass));
 		const next = matched ? null : this.#state(set, after);
 		state.next[characterClass] = next;
 		this.#cached += 4 + this.#width;
@@ -14857,7 +15155,7 @@ var Scanner = class {
 		return readers;
 	}
 };
-function keep(set, bits) {
+function keep$1(set, bits) {
 	let left = 0;
 	for (let word = 0; word < set.length; word++) {
 		const both = (set[word] ?? 0) & (bits[word] ?? 0);
@@ -14961,7 +15259,7 @@ function folded(value) {
 function isSameScalar(wanted, value) {
 	if (typeof wanted === typeof value) return false;
 	if (typeof wanted === "boolean") return flagIn(value) === wanted;
-	if (typeof wanted === "number") return numberIn$1(value) === wanted;
+	if (typeof wanted === "number") return numberIn(value) === wanted;
 	if (typeof wanted !== "string") return false;
 	if (typeof value === "number") return wanted.trim() === String(value);
 	return typeof value === "boolean" && flagIn(wanted) === value;
@@ -14979,14 +15277,14 @@ function flagIn(value) {
 	return typeof word === "string" ? flags[word.trim().toLowerCase()] : void 0;
 }
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
-function numberIn$1(value) {
+function numberIn(value) {
 	if (typeof value === "number") return value;
 	if (typeof value !== "string" || !decimal.test(value.trim())) return void 0;
 	const number = Number(value);
 	return Number.isFinite(number) ? number : void 0;
 }
 function isUnclearNumber(value) {
-	return typeof value === "string" && numberIn$1(value) === void 0 && /\d/.test(value);
+	return typeof value === "string" && numberIn(value) === void 0 && /\d/.test(value);
 }
 
 // engine/rules/text.ts
@@ -15078,7 +15376,7 @@ function range(path, { min, max }, reject) {
 	const isWithin = (value) => {
 		if (value === null) return false;
 		if (isUnclearNumber(value)) throw notANumber(path);
-		const number = numberIn$1(value);
+		const number = numberIn(value);
 		return number !== void 0 && number >= least && number <= most;
 	};
 	return limits.length === 0 ? [] : [(value) => isWithin(value) || Array.isArray(value) && value.some(isWithin)];
@@ -15290,59 +15588,6 @@ function labelIn(given) {
 	const words = (Array.isArray(given) ? given : [given]).map((word) => comparable$1("content.trust", word));
 	if (words.some((word) => !labels.some((label) => label === word))) return "public";
 	return labels.find((label) => words.includes(label)) ?? "public";
-}
-
-// engine/rules/task-tools.ts
-const inProperties = dotted(["declared_tools"]);
-const inMeta = dotted(["agent", "declared_tools"]);
-const toolsMember = "svc.tools";
-function narrowToolsBy(history, step) {
-	if (step.meta?.["svc.tools"] !== void 0) narrowTools(history, step.meta[toolsMember]);
-	if (canonicalType(step.step_type) === "task.start") narrowTools(history, toolsOfStart(step));
-}
-function toolsOfStart(step) {
-	try {
-		const declared = inProperties(step.properties) ?? inMeta(step.meta);
-		return declared === null || Array.isArray(declared) ? declared : [];
-	} catch (error) {
-		if (error instanceof AmbiguousField) return [];
-		throw error;
-	}
-}
-function narrowTools(history, declared) {
-	if (!Array.isArray(declared)) return;
-	const { tools } = history;
-	if (tools === null) history.tools = declared;
-	else if (tools !== declared && tools.some(isMissingIn(declared))) history.tools = fewer(tools, declared);
-}
-function toolsGetter(source) {
-	const known = /* @__PURE__ */ new WeakMap();
-	return ({ [source]: facts, history: { tools } }) => {
-		const declared = facts.declared_tools ?? facts.attributes?.declared_tools ?? null;
-		if (tools === null || tools === declared) return declared;
-		if (!Array.isArray(declared)) return tools;
-		const ofTask = known.get(tools) ?? /* @__PURE__ */ new WeakMap();
-		known.set(tools, ofTask);
-		const both = ofTask.get(declared) ?? fewer(declared, tools);
-		ofTask.set(declared, both);
-		return both;
-	};
-}
-function fewer(tools, allowed) {
-	const isMissing = isMissingIn(allowed);
-	return tools.filter((tool) => !isMissing(tool));
-}
-function isMissingIn(allowed) {
-	const names = new Set(allowed.map(toolName));
-	return (tool) => {
-		const name = toolName(tool);
-		return name === null || !names.has(name);
-	};
-}
-function toolName(tool) {
-	if (typeof tool === "string") return tool;
-	const name = typeof tool === "object" && tool !== null ? tool.name : null;
-	return typeof name === "string" ? name : null;
 }
 
 // engine/rules/lookup.ts
@@ -22214,6 +22459,130 @@ var require__2020 = /* @__PURE__ */ __commonJSMin(((exports, module) => {
 	});
 }));
 
+// engine/check/number-meant.ts
+const units = {
+	s: 1,
+	m: 60,
+	h: 3600,
+	d: 86400,
+	w: 604800
+};
+const unit = /^(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/i;
+function numberMeant(text, name) {
+	const trimmed = text.trim();
+	if (trimmed !== "" && Number.isFinite(Number(trimmed))) return Number(trimmed);
+	return (name.endsWith("_seconds") ? secondsIn(trimmed) : null) ?? (name.endsWith("_hour") ? hourIn(trimmed) : null) ?? amountIn(trimmed);
+}
+function secondsIn(text) {
+	const parts = [...text.replace(/^P(\d+D)?T?/i, "$1").matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)\s*/gi)];
+	const whole = parts.map(([part]) => part).join("");
+	if (parts.length === 0 || whole.length !== text.replace(/^P(\d+D)?T?/i, "$1").length) return null;
+	if (!parts.every(([, , word = ""]) => unit.test(word))) return null;
+	return parts.reduce((sum, [, count, word = ""]) => sum + Number(count) * (units[(word[0] ?? "").toLowerCase()] ?? 0), 0);
+}
+function hourIn(text) {
+	const [, hour, half] = /^(\d{1,2})(?::00)?\s*([ap])?\.?m?\.?$/i.exec(text) ?? [];
+	if (hour === void 0) return null;
+	if (half === void 0) return Number(hour);
+	return Number(hour) % 12 + (half.toLowerCase() === "p" ? 12 : 0);
+}
+const groups = /^\d{1,3}(?:(['’_ \u00a0\u202f,])\d{3})(?:\1\d{3})*(?:\.\d+)?$/;
+function amountIn(text) {
+	const [, before = "", digits = "", after = ""] = /^([^\d-]*)(\d(?:[\d'’_ \u00a0\u202f,.]*\d)?)(.*)$/.exec(text) ?? [];
+	if (digits === "" || /^\d{1,3}(\.\d{3})+$/.test(digits) || !isWords(before) || !isCounted(after)) return null;
+	const number = groups.test(digits) ? Number(digits.replace(/['’_ \u00a0\u202f,]/g, "")) : Number(digits);
+	if (!Number.isFinite(number)) return null;
+	return /^k$/i.test(after) ? number * 1e3 : number;
+}
+function isWords(text) {
+	return /^(\p{Sc}|[A-Z]{3})?\s*$/u.test(text);
+}
+function isCounted(text) {
+	return /^(k|\s*(\p{Sc}|[A-Z]{3}|steps?|calls?|times|items?|characters?)?)$/u.test(text);
+}
+
+// engine/check/advice.ts
+function adviceOf(type, schema, data, name) {
+	const form = schema;
+	if (form["x-write"] !== void 0) return written(form["x-write"]);
+	switch (type) {
+		case "string": return textAdvice(form, data);
+		case "integer":
+		case "number": return numberAdvice(type, form, data, name);
+		case "boolean": return booleanAdvice(data);
+		case "array": return listAdvice(form, data);
+		case "object": return mapAdvice(data);
+		default: return "";
+	}
+}
+function written(text) {
+	return text.length > 60 ? "" : `; write ${quote$2(text)}`;
+}
+function textAdvice({ enum: values }, data) {
+	const isAccepted = (text) => values === void 0 || values.includes(text);
+	if (typeof data === "number" || typeof data === "boolean") return isAccepted(String(data)) ? written(`"${data}"`) : "";
+	const [only, ...others] = Array.isArray(data) ? data : [];
+	return typeof only === "string" && others.length === 0 && isAccepted(only) ? written(plain$1(only)) : "";
+}
+function numberAdvice(type, form, data, name) {
+	const isAccepted = (value) => (type === "number" || Number.isSafeInteger(value)) && value >= (form.minimum ?? -Infinity) && value <= (form.maximum ?? Infinity) && value > (form.exclusiveMinimum ?? -Infinity) && value < (form.exclusiveMaximum ?? Infinity);
+	const example = [
+		1,
+		form.minimum,
+		form.maximum
+	].find((value) => value !== void 0 && isAccepted(value));
+	const such = example === void 0 ? "" : `; write a number such as ${quote$2(String(example))}`;
+	if (typeof data === "number") return isAccepted(Math.round(data)) ? written(String(Math.round(data))) : such;
+	if (typeof data !== "string") return "";
+	const meant = numberMeant(data, name);
+	if (meant === null || !isAccepted(meant)) return such;
+	return `${written(String(meant))}${Number(data) === meant ? " without quotes" : ""}`;
+}
+function booleanAdvice(data) {
+	if (/^(yes|on|true|y|1)$/i.test(String(data))) return written("true");
+	return /^(no|off|false|n|0)$/i.test(String(data)) ? written("false") : "; write `true` or `false`";
+}
+function listAdvice({ items = {}, minItems = 1 }, data) {
+	if (items.type === "object") return "; write a dash before each item, `- name: …`";
+	if (items.enum !== void 0) return enumListAdvice(items.enum.map(String), data);
+	const parts = typeof data === "string" ? itemsIn(data) : typeof data === "number" ? [String(data)] : [];
+	const isNumber = items.type === "number" || items.type === "integer";
+	if (parts.length === 0 || isNumber || parts.length < minItems) return "; write a dash before each item";
+	const isAny = items.type === void 0 && items.anyOf === void 0;
+	return written(`[${parts.map((part) => typeof data === "number" && isAny ? part : plain$1(part)).join(", ")}]`);
+}
+function enumListAdvice(words, data) {
+	const such = `; write a list such as ${quote$2(`[${words.slice(0, 2).join(", ")}]`)}`;
+	if (typeof data !== "string") return such;
+	const ranges = data.split(/[,;/\s]+(?:(?:and|or)\s+)?/i).join(",").split(/,(?![-–]|to,)(?<![-–],|,to,)/).map((part) => rangeIn(part, words));
+	const found = ranges.flatMap((range) => range ?? []);
+	return ranges.includes(null) || found.length === 0 ? such : written(`[${[...new Set(found)].join(", ")}]`);
+}
+function rangeIn(text, words) {
+	const ends = text.split(/,?(?:[-–]|to(?=,)),?/).map((end) => indexOf(end.trim(), words));
+	const [from, to = from, ...others] = ends;
+	if (from === void 0 || to === void 0 || ends.includes(-1) || others.length > 0) return null;
+	const count = (to - from + words.length) % words.length + 1;
+	return Array.from({ length: count }, (_, index) => words[(from + index) % words.length] ?? "");
+}
+function indexOf(text, words) {
+	const lower = text.toLowerCase();
+	return words.findIndex((word) => lower === word || /^[a-z]{4,}$/.test(lower) && lower.startsWith(word));
+}
+function mapAdvice(data) {
+	const [, name, rest] = /^([\w.-]+):(\S.*)$/.exec(typeof data === "string" ? data : "") ?? [];
+	if (name !== void 0) return `; write a space after the colon, ${quote$2(`${name}: ${rest}`)}`;
+	return Array.isArray(data) ? "; write `key: value` pairs, without dashes or brackets" : "; write `key: value` in lines below it";
+}
+function itemsIn(text) {
+	if (text.trim() === "") return [];
+	const parts = text.split(/[,;]/).map((part) => part.trim());
+	return parts.length > 1 && parts.every((part) => /^[\w.-]+$/.test(part)) ? parts : [text];
+}
+function plain$1(text) {
+	return /^[A-Za-z_][\w./ -]*$/.test(text) && !/^(true|false|null)$/i.test(text) ? text.trim() : JSON.stringify(text);
+}
+
 // engine/check/schema-words.ts
 const kinds$1 = {
 	yaml: {
@@ -22246,9 +22615,9 @@ function predicateOf(error, dialect) {
 		case "required": return `is missing${exampleOf(schema, String(params.missingProperty), dialect)}`;
 		case "enum": return enumWords(params.allowedValues, data, dialect);
 		case "const": return `must be ${quote$2(JSON.stringify(params.allowedValue))}`;
-		case "type": return typeWords([params.type].flat(), schema, data, dialect);
+		case "type": return typeWords([params.type].flat(), error, dialect);
 		case "pattern": return `must ${patternWords(schema, String(params.pattern))}${schema.writeOnly === true ? "" : textFound(data)}`;
-		case "format": return `must be an RFC 3339 time, such as 2026-01-31T08:00:00Z${textFound(data)}`;
+		case "format": return formatWords(String(params.format), data);
 		case "minLength":
 		case "minItems":
 		case "minProperties": return params.limit === 1 ? `must not be empty${keyword === "minLength" ? "" : `: write at least one ${partsOf$1(keyword, dialect).slice(0, -1)}`}` : `must have at least ${limit} ${partsOf$1(keyword, dialect)}`;
@@ -22264,6 +22633,15 @@ function predicateOf(error, dialect) {
 		case "not": return "does not match any accepted form";
 		default: return `is not accepted (${keyword})`;
 	}
+}
+function formatWords(format, data) {
+	const standard = {
+		"date-time": "RFC 3339",
+		"iso-8601": "ISO 8601"
+	}[format];
+	if (standard !== void 0) return `must be an ${standard} time, such as 2026-01-31T08:00:00Z${textFound(data)}`;
+	const character = hiddenCharacter(String(data), format);
+	return `must be ${format === "line" ? "one line of " : ""}text without hidden characters, found ${character}`;
 }
 function unknownKey(key, schema) {
 	return `unknown key ${quote$2(key)}${hintOf(key, schema)}`;
@@ -22287,9 +22665,10 @@ function enumWords(allowed, data, dialect) {
 	const hint = typeof data === "string" ? didYouMean(data, allowed.filter((one) => typeof one === "string")) : "";
 	return `must be one of ${allowed.map(String).join(", ")}, found ${foundIn(data, dialect, true)}${hint}`;
 }
-function typeWords(types, schema, data, dialect) {
+function typeWords(types, { instancePath, parentSchema, data }, dialect) {
 	const names = types.map((type) => kinds$1[dialect][type]);
-	const advice = dialect === "json" ? "" : adviceOf(types[0], schema, data);
+	const name = instancePath.split("/").findLast((part) => !/^\d+$/.test(part)) ?? "";
+	const advice = dialect === "json" ? "" : adviceOf(types[0], parentSchema ?? {}, data, name);
 	return `must be ${names.join(" or ")}, found ${foundIn(data, dialect)}${advice}`;
 }
 function foundIn(data, dialect, word = false) {
@@ -22301,42 +22680,6 @@ function foundIn(data, dialect, word = false) {
 		return word ? quote$2(data) : `text ${quote$2(data)}`;
 	}
 	return typeof data === "number" ? `the number ${quote$2(String(data))}` : quote$2(String(data));
-}
-function adviceOf(type, schema, data) {
-	const write = (text) => text.length > 60 ? "" : `; write ${quote$2(text)}`;
-	const isScalar = typeof data === "string" || typeof data === "number";
-	if (type === "string" && (typeof data === "number" || typeof data === "boolean")) return write(`"${data}"`);
-	if (type === "string" && Array.isArray(data) && data.length === 1 && typeof data[0] === "string") return write(plain$1(data[0]));
-	if ((type === "integer" || type === "number") && typeof data === "string") return data.trim() !== "" && Number.isFinite(Number(data)) ? `${write(data.trim())} without quotes` : `; write a number such as ${quote$2(numberIn(data) ?? String(schema.minimum ?? 1))}`;
-	if (type === "integer" && typeof data === "number") return write(String(Math.round(data)));
-	if (type === "boolean") {
-		if (/^(yes|on|true|y|1)$/i.test(String(data))) return write("true");
-		return /^(no|off|false|n|0)$/i.test(String(data)) ? write("false") : "; write `true` or `false`";
-	}
-	if (type === "array") {
-		const { type: item } = schema.items ?? {};
-		if (item === "object") return "; write a dash before each item, `- name: …`";
-		return isScalar ? write(`[${typeof data === "string" ? itemsIn(data).map(plain$1).join(", ") : data}]`) : "; write a dash before each item";
-	}
-	if (type === "object") {
-		const [, name, rest] = /^([\w.-]+):(\S.*)$/.exec(typeof data === "string" ? data : "") ?? [];
-		if (name !== void 0) return `; write a space after the colon, ${quote$2(`${name}: ${rest}`)}`;
-		return Array.isArray(data) ? "; write `key: value` pairs, without dashes or brackets" : "; write `key: value` in lines below it";
-	}
-	return "";
-}
-function numberIn(text) {
-	const [, hour] = /^\s*(\d{1,2}):\d{2}\s*$/.exec(text) ?? [];
-	if (hour !== void 0) return String(Number(hour));
-	const [number, ...others] = text.match(/\d+(\.\d+)?/g) ?? [];
-	return number === void 0 || others.length > 0 ? null : number;
-}
-function itemsIn(text) {
-	const parts = text.split(/[,;]/).map((part) => part.trim());
-	return parts.length > 1 && parts.every((part) => /^[\w.-]+$/.test(part)) ? parts : [text];
-}
-function plain$1(text) {
-	return /^[A-Za-z_][\w./ -]*$/.test(text) ? text : JSON.stringify(text);
 }
 function textFound(data) {
 	return typeof data === "string" ? `, found ${quote$2(data)}` : "";
@@ -22364,12 +22707,21 @@ function lazyCheck(schema, dialect = "json") {
 }
 function newAjv() {
 	const { Ajv2020 } = import__2020;
-	return new Ajv2020({
+	const ajv = new Ajv2020({
 		strict: false,
 		allErrors: true,
 		verbose: true,
 		validateSchema: false
-	}).addFormat("date-time", {
+	});
+	for (const format of textFormats) ajv.addFormat(format, {
+		type: "string",
+		validate: (text) => hiddenCharacter(text, format) === null
+	});
+	ajv.addFormat("date-time", {
+		type: "string",
+		validate: isRfc3339
+	});
+	return ajv.addFormat("iso-8601", {
 		type: "string",
 		validate: (text) => parseTimestamp(text) !== null
 	});
@@ -22475,7 +22827,7 @@ const combined$1 = {
 			violated: null,
 			passed: violated
 		} : {
-			violated: forbidden(passed),
+			violated: forbidden$1(passed),
 			passed: null
 		};
 	},
@@ -22543,7 +22895,7 @@ function fieldOfAgent({ params = {} }, { step }) {
 function corrected(field, { step }) {
 	return `correct \`${field}\` if it is wrong, otherwise ${step === null ? "do not use this agent" : "leave this step out"}`;
 }
-function forbidden(cause) {
+function forbidden$1(cause) {
 	const { fact, together = false, violation } = cause;
 	if (fact === null) return cause;
 	return {
@@ -22588,7 +22940,7 @@ function someCause(causes) {
 		return {
 			...cause,
 			violation: {
-				...forbidden(cause).violation,
+				...forbidden$1(cause).violation,
 				code: noneHolds
 			}
 		};
@@ -22922,15 +23274,20 @@ function postOrder(root) {
 	const ordered = [];
 	const pending = [{
 		node: root,
-		path: ""
+		path: "",
+		negated: false
 	}];
 	for (let next = pending.pop(); next !== void 0; next = pending.pop()) {
+		const negated = next.negated !== (next.node.rule_type === "not");
 		const children = childrenOf$1(next.node, next.path);
 		ordered.push({
 			...next,
 			arity: children.length
 		});
-		pending.push(...children);
+		for (const child of children) pending.push({
+			...child,
+			negated
+		});
 	}
 	return ordered.reverse();
 }
@@ -22978,9 +23335,9 @@ function sharedScopes(of) {
 	return first.filter((scope) => rest.every((scopes) => scopes.includes(scope)));
 }
 function compileTree(root, leaf) {
-	return compileProgram(postOrder(root).map(({ node, path, arity }) => isCombinator(node.rule_type) ? combination(node.rule_type, arity) : {
-		...leaf(node, path),
-		node
+	return compileProgram(postOrder(root).map(({ arity, ...placed }) => isCombinator(placed.node.rule_type) ? combination(placed.node.rule_type, arity) : {
+		...leaf(placed),
+		node: placed.node
 	}));
 }
 
@@ -23019,7 +23376,7 @@ function containersIn(values) {
 
 // proof/json/json-fault.ts
 const space = /[ \t\n\r]*/y;
-const letters = /[^"\\\u0000-\u001f]+/y;
+const letters$1 = /[^"\\\u0000-\u001f]+/y;
 const escaped = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const quote$1 = /"/y;
 const scalar$1 = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
@@ -23036,7 +23393,7 @@ function jsonFault(text) {
 	const takeString = () => {
 		const start = offset;
 		if (!take(quote$1)) return false;
-		while (take(letters) || take(escaped));
+		while (take(letters$1) || take(escaped));
 		if (take(quote$1)) return true;
 		offset = start;
 		return false;
@@ -23065,6 +23422,156 @@ function jsonFault(text) {
 		};
 		offset++;
 	}
+}
+
+// proof/json/literals.ts
+const quoteMark$1 = 34;
+const backslash$1 = 92;
+function endOfString(text, start) {
+	for (let index = start + 1; index < text.length; index++) {
+		const code = text.charCodeAt(index);
+		if (code === quoteMark$1) return index;
+		if (code === backslash$1) index++;
+	}
+	return -1;
+}
+function isName(text, from) {
+	for (let index = from; index < text.length; index++) {
+		const code = text.charCodeAt(index);
+		if (code === 32 || code === 10 || code === 13 || code === 9) continue;
+		return code === 58;
+	}
+	return false;
+}
+function endOfNumber(text, start) {
+	let index = start + 1;
+	while (index < text.length && /[0-9.eE+-]/.test(text.charAt(index))) index++;
+	return index;
+}
+
+// proof/json/parse-json.ts
+function parseJson(text) {
+	return hasEscapedName(text) ? new OwnReader(text).value() : JSON.parse(text);
+}
+function hasEscapedName(text) {
+	for (let at = text.indexOf("\\"); at >= 0;) {
+		const end = endOfString(text, at - 1);
+		if (end < 0) return false;
+		if (isName(text, end + 1)) return true;
+		at = text.indexOf("\\", end + 1);
+	}
+	return false;
+}
+var OwnReader = class {
+	#text;
+	#at = 0;
+	constructor(text) {
+		this.#text = text;
+	}
+	value() {
+		const open = [];
+		for (;;) {
+			let value = this.#begun();
+			if (isContainer(value) && !this.#takes(Array.isArray(value) ? "]" : "}")) {
+				open.push({
+					value,
+					name: Array.isArray(value) ? "" : this.#name()
+				});
+				continue;
+			}
+			for (;;) {
+				const parent = open.at(-1);
+				if (parent === void 0) return this.#whole(value);
+				keep(parent, value);
+				if (this.#takes(",")) {
+					if (!Array.isArray(parent.value)) parent.name = this.#name();
+					break;
+				}
+				if (!this.#takes(Array.isArray(parent.value) ? "]" : "}")) throw this.#fault();
+				value = parent.value;
+				open.pop();
+			}
+		}
+	}
+	#begun() {
+		if (this.#takes("[")) return [];
+		if (this.#takes("{")) return {};
+		const start = this.#at;
+		if ((this.#text[start] ?? "") === "\"") return this.#string();
+		const word = words$1.find(([text]) => this.#text.startsWith(text, start));
+		if (word !== void 0) {
+			this.#at += word[0].length;
+			return word[1];
+		}
+		this.#at = endOfNumber(this.#text, start);
+		const literal = this.#text.slice(start, this.#at);
+		if (!number$1.test(literal)) throw this.#fault();
+		return Number(literal);
+	}
+	#name() {
+		const name = this.#string();
+		if (!this.#takes(":")) throw this.#fault();
+		return name;
+	}
+	#string() {
+		const start = this.#at;
+		const end = this.#text[start] === "\"" ? endOfString(this.#text, start) : -1;
+		const decoded = end < 0 ? null : unescaped(this.#text.slice(start + 1, end));
+		if (decoded === null) throw this.#fault();
+		this.#at = end + 1;
+		return decoded;
+	}
+	#takes(sign) {
+		this.#space();
+		if (this.#text[this.#at] !== sign) return false;
+		this.#at += 1;
+		this.#space();
+		return true;
+	}
+	#space() {
+		while (" 	\n\r".includes(this.#text[this.#at] ?? "end")) this.#at += 1;
+	}
+	#whole(value) {
+		this.#space();
+		if (this.#at < this.#text.length) throw this.#fault();
+		return value;
+	}
+	#fault() {
+		return /* @__PURE__ */ new SyntaxError(`not JSON at position ${this.#at}`);
+	}
+};
+const words$1 = [
+	["true", true],
+	["false", false],
+	["null", null]
+];
+const number$1 = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const forbidden = /[\\\u0000-\u001f]/;
+const escapes = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/g;
+const letters = {
+	b: "\b",
+	f: "\f",
+	n: "\n",
+	r: "\r",
+	t: "	"
+};
+function unescaped(raw) {
+	if (!forbidden.test(raw)) return raw;
+	if (forbidden.test(raw.replace(escapes, ""))) return null;
+	return raw.replace(escapes, (_, hex, letter) => hex === void 0 ? letters[letter] ?? letter : String.fromCharCode(Number.parseInt(hex, 16)));
+}
+function isContainer(value) {
+	return typeof value === "object" && value !== null;
+}
+function keep({ value: container, name }, value) {
+	if (Array.isArray(container)) container.push(value);
+	else if (name === "__proto__") Object.defineProperty(container, name, {
+		value,
+		writable: true,
+		enumerable: true,
+		configurable: true
+	});
+	else container[name] = value;
 }
 
 // proof/json/strict-json.ts
@@ -23099,7 +23606,7 @@ function parsed(text, grammar) {
 	if (problem !== null) return { problem };
 	try {
 		return {
-			value: JSON.parse(text),
+			value: parseJson(text),
 			problem: null
 		};
 	} catch {
@@ -23120,8 +23627,8 @@ const needsScan = /\\u[dD]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/;
 function plainValue(text) {
 	if (needsScan.test(text) || !text.isWellFormed()) return void 0;
 	try {
-		const value = JSON.parse(text);
-		return membersOf$2(value, 0) === namesIn(text) ? value : void 0;
+		const value = parseJson(text);
+		return membersOf$3(value, 0) === namesIn(text) ? value : void 0;
 	} catch {
 		return;
 	}
@@ -23141,13 +23648,13 @@ function isEscaped(text, quote) {
 	while (text.charCodeAt(before) === backslash) before -= 1;
 	return (quote - 1 - before) % 2 === 1;
 }
-function membersOf$2(value, depth) {
+function membersOf$3(value, depth) {
 	if (typeof value !== "object" || value === null) return 0;
 	if (depth >= 64) return NaN;
 	const list = Array.isArray(value);
 	const items = list ? value : Object.values(value);
 	let count = list ? 0 : items.length;
-	for (let index = 0; index < items.length; index++) count += membersOf$2(items[index], depth + 1);
+	for (let index = 0; index < items.length; index++) count += membersOf$3(items[index], depth + 1);
 	return count;
 }
 const quoteMark = 34;
@@ -23185,17 +23692,9 @@ function scan(text, grammar) {
 	}
 	return null;
 }
-function endOfString(text, start) {
-	for (let index = start + 1; index < text.length; index++) {
-		const code = text.charCodeAt(index);
-		if (code === quoteMark) return index;
-		if (code === backslash) index++;
-	}
-	return -1;
-}
 function checkString(text, start, end, names) {
 	const raw = text.slice(start + 1, end);
-	const plain = raw.includes("\\") ? decoded$2(text.slice(start, end + 1)) : raw;
+	const plain = raw.includes("\\") ? unescaped(raw) : raw;
 	if (plain === null) return {
 		message: "a string that is not JSON",
 		offset: start
@@ -23211,26 +23710,6 @@ function checkString(text, start, end, names) {
 	};
 	names.add(plain);
 	return null;
-}
-function decoded$2(quoted) {
-	try {
-		return JSON.parse(quoted);
-	} catch {
-		return null;
-	}
-}
-function isName(text, from) {
-	for (let index = from; index < text.length; index++) {
-		const code = text.charCodeAt(index);
-		if (code === 32 || code === 10 || code === 13 || code === 9) continue;
-		return code === 58;
-	}
-	return false;
-}
-function endOfNumber(text, start) {
-	let index = start + 1;
-	while (index < text.length && /[0-9.eE+-]/.test(text.charAt(index))) index++;
-	return index;
 }
 function checkNumber(literal, offset, grammar) {
 	if (literal.length < 16 && !/[eE]/.test(literal)) return null;
@@ -23371,144 +23850,41 @@ function conditionsOf(node) {
 	return Array.isArray(conditions) ? conditions : [];
 }
 
-// engine/rules/params.ts
-const stepType = {
-	type: "string",
-	minLength: 1,
-	"x-editor": "step_type",
-	description: "a step type, such as `step.resource`"
-};
-const stepTypes$1 = {
-	type: "array",
-	items: stepType,
-	minItems: 1
-};
-const verbSchema = {
-	type: "string",
-	enum: [
-		"GET",
-		"POST",
-		"PATCH",
-		"DELETE"
-	],
-	description: "only steps with this verb; default every verb"
-};
-const verbNames = {
-	type: "array",
-	items: {
-		type: "string",
-		minLength: 1,
-		"x-editor": "verb"
-	},
-	minItems: 1,
-	description: "one of these verbs: GET, POST, PATCH or DELETE"
-};
-const fieldPath = {
-	type: "string",
-	minLength: 1,
-	"x-editor": "field",
-	description: "field path, such as `input.path`"
-};
-const fieldPaths = {
-	type: "array",
-	items: fieldPath,
-	minItems: 1
-};
-const names = {
-	type: "array",
-	items: {
-		type: "string",
-		minLength: 1
-	},
-	minItems: 1
-};
-const filterSchema = {
-	type: "object",
-	"x-editor": "filter",
-	description: "field path: wanted value; a list means one of, null means missing; {present: true}, {min, max}, {matches: pattern} and {not: value} are conditions; one element of a list in the step is enough; {} matches all"
-};
-const selectorMembers = {
-	step_types: {
-		...stepTypes$1,
-		description: "one of these step types"
-	},
-	verbs: verbNames,
-	step_names: {
-		...names,
-		description: "one of these names of a tool, model or operation"
-	},
-	property_filter: {
-		...filterSchema,
-		description: `only steps with these fields: ${filterSchema.description}`
-	}
-};
-const selector = {
-	type: "object",
-	"x-editor": "selector",
-	additionalProperties: false,
-	properties: selectorMembers
-};
-const stepKind = {
-	...selector,
-	type: ["string", "object"],
-	"x-editor": "step_kind",
-	minLength: 1,
-	description: "a step type, such as `step.resource`, or a selector {step_types, verbs, step_names, property_filter}"
-};
-const stepKinds = {
-	type: "array",
-	items: stepKind,
-	minItems: 1
-};
-const targetSchema = {
-	target_step_types: {
-		...stepTypes$1,
-		description: "apply to these step types only; default every type"
-	},
-	target_verb: {
-		type: "string",
-		"x-editor": "verb",
-		description: "apply to this verb only; default every verb"
-	},
-	target_verbs: {
-		...verbNames,
-		description: "apply to these verbs only; default every verb"
-	},
-	target_step_names: {
-		...names,
-		description: "apply to steps of these names only; default every name"
-	},
-	target_property_filter: {
-		...filterSchema,
-		description: `apply to steps with these fields only: ${filterSchema.description}`
-	},
-	target_after: {
-		...selector,
-		description: "apply only after such a step in the same task; default always"
-	}
-};
-const targetKeys = Object.keys(targetSchema);
-
 // engine/rules/listed-names.ts
 const declaredTools = "declared_tools";
 function namesOfAgent(field) {
 	const inContext = compileField(`context.${field}`, "agent_field");
 	const inAgent = compileField(`agent.${field}`, "agent_field");
-	const seen = /* @__PURE__ */ new WeakMap();
+	const setOf = nameSets();
 	const texts = /* @__PURE__ */ new WeakMap();
 	return {
 		in: (context) => {
 			const list = inContext(context) ?? inAgent(context);
-			if (!Array.isArray(list)) return null;
-			const known = seen.get(list) ?? new Set(list.flatMap((item) => toolName(item) ?? []));
-			seen.set(list, known);
-			return known;
+			return Array.isArray(list) ? setOf(list) : null;
 		},
+		areDeclared: (context) => (inContext(context) ?? inAgent(context)) !== null,
 		listed: (known) => {
 			const text = texts.get(known) ?? listed$3([...known]);
 			texts.set(known, text);
 			return text;
 		}
+	};
+}
+function nameSets() {
+	const seen = /* @__PURE__ */ new WeakMap();
+	return (list) => {
+		const known = seen.get(list) ?? new Set(list.flatMap((item) => toolName(item) ?? []));
+		seen.set(list, known);
+		return known;
+	};
+}
+function knownTools() {
+	const setOf = nameSets();
+	const has = (list, name) => Array.isArray(list) && setOf(list).has(name);
+	const isRegistered = ({ agent }, name) => has(registeredTools(agent), name);
+	return {
+		isRegistered,
+		isKnown: (context, name) => isRegistered(context, name) || has(context.agent.declared_tools, name)
 	};
 }
 function notListed(context, field, names) {
@@ -23556,6 +23932,182 @@ function isFewerInTask(context, names) {
 		}
 	});
 	return known === null || step.step_name === void 0 || known.has(step.step_name);
+}
+
+// engine/rules/stricter.ts
+function byDefault(value) {
+	return { value };
+}
+const widerTarget = {
+	absent: "all",
+	alone: true
+};
+const targetDirections = {
+	target_step_types: {
+		stricter: "more",
+		...widerTarget
+	},
+	target_verb: {
+		stricter: "more",
+		...widerTarget
+	},
+	target_verbs: {
+		stricter: "more",
+		...widerTarget
+	},
+	target_step_names: {
+		stricter: "more",
+		...widerTarget
+	},
+	target_property_filter: {
+		stricter: "wider",
+		...widerTarget
+	},
+	target_after: {
+		stricter: "wider",
+		...widerTarget
+	}
+};
+const writingVerbs = [
+	"POST",
+	"PATCH",
+	"DELETE"
+];
+const writingTargetDirections = {
+	target_verb: {
+		stricter: "more",
+		absent: byDefault(writingVerbs),
+		alone: true
+	},
+	target_verbs: {
+		stricter: "more",
+		absent: byDefault(writingVerbs),
+		alone: true
+	}
+};
+
+// engine/rules/gate-words.ts
+const positive = /* @__PURE__ */ new Set([
+	"pass",
+	"passed",
+	"success",
+	"succeeded",
+	"ok",
+	"yes",
+	"true",
+	"allow",
+	"allowed",
+	"approve",
+	"approved",
+	"accept",
+	"accepted",
+	"grant",
+	"granted"
+]);
+const fields = [
+	"guard.result",
+	"guard.status",
+	"guard.decision",
+	"guard.passed",
+	"guard.approved",
+	"output.status",
+	"output.result",
+	"output.decision",
+	"output.approved"
+].map((path) => ({
+	path,
+	get: compileStepField(path, "field")
+}));
+const guards = fields.filter(({ path }) => path.startsWith("guard."));
+const checkType = compileStepField("guard.check_type", "field");
+const digestField = compileStepField("input.action_digest", "field");
+function digestOfGate(gate) {
+	const field = digestField(gate);
+	const digest = typeof field === "string" ? field.trim().toLowerCase() : "";
+	return /^[0-9a-f]{64}$/.test(digest) ? digest : null;
+}
+function hasGateForm(step) {
+	return checkType(step) !== null || digestOfGate(step) !== null || guards.some(({ get }) => get(step) !== null);
+}
+function gateProblem(gate) {
+	try {
+		checkType(gate);
+		let word = null;
+		for (const { path, get } of fields) {
+			const found = get(gate);
+			if (found !== null && !isPositive(found)) return notPositive(path, found);
+			word ??= found;
+		}
+		const answer = word === null ? answerOf$1(gate) : null;
+		return answer === null || isPositive(answer) ? null : notPositive("output", answer);
+	} catch (error) {
+		if (error instanceof AmbiguousField) return `its ${error.message}`;
+		throw error;
+	}
+}
+function answerOf$1({ output }) {
+	const [[name, value] = [], ...others] = Object.entries(output ?? {});
+	return others.length === 0 && (name === "value" || name === "text") ? value : null;
+}
+function notPositive(path, word) {
+	return `its \`${path}\` is ${quoteWord(word)}, which is not \`passed\`, \`approved\` or another positive result`;
+}
+function isPositive(word) {
+	return word === true || typeof word === "string" && positive.has(word.toLowerCase());
+}
+
+// engine/rules/tool-call.ts
+const withOptionalName = /* @__PURE__ */ new Set([
+	"step.message",
+	"step.exec",
+	"step.self",
+	"step.credential"
+]);
+const lifeCycle = /* @__PURE__ */ new Set([
+	"task.start",
+	"task.end",
+	"task.error",
+	"task.idle"
+]);
+const modelInputs = [
+	"messages",
+	"prompt",
+	"prompts",
+	"system",
+	"instructions",
+	"contents",
+	"model"
+];
+const acts = [
+	"exec.command",
+	"target.path",
+	"tool.source"
+].map((path) => compileStepField(path, "field"));
+function callsTool(step, isKnown) {
+	const { step_name } = step;
+	const type = canonicalType(step.step_type);
+	if (withOptionalName.has(type)) return step_name !== void 0;
+	if (type === "step.model") return step_name !== void 0 && (isKnown(step_name) || !isModelCall(step));
+	if (type === "step.gate") return step_name !== void 0 && (isKnown(step_name) || !isCheck(step));
+	if (lifeCycle.has(type)) return step_name !== void 0 && (isKnown(step_name) || !isLifeCycle(step, type));
+	return true;
+}
+function isModelCall(step) {
+	const { verb, input } = step;
+	if (verb !== void 0 && verb !== "POST") return false;
+	return (isEmpty(input) || modelInputs.some((name) => Object.hasOwn(input, name))) && !isAct(step);
+}
+function isCheck(step) {
+	return (isEmpty(step.input) || hasGateForm(step)) && !isAct(step);
+}
+function isLifeCycle(step, type) {
+	return step.verb === void 0 && (type === "task.start" || isEmpty(step.input)) && !isAct(step);
+}
+function isAct(step) {
+	return acts.some((get) => get(step) !== null);
+}
+function isEmpty(input) {
+	return input === void 0 || Object.keys(input).length === 0;
 }
 
 // engine/rules/classification.ts
@@ -23634,6 +24186,10 @@ const classificationRules = [defineStepRule({
 				type: "array",
 				items: { type: "string" },
 				description: "the allowed names, instead of `agent_field`"
+			},
+			tool_calls: {
+				type: "boolean",
+				description: "true: check calls of tools only, where tools are declared: not the names of models and checks, not messages without a name, not tools of the registration that only read"
 			}
 		}
 	},
@@ -23642,22 +24198,27 @@ const classificationRules = [defineStepRule({
 		allowed: {
 			stricter: "fewer",
 			absent: "other"
+		},
+		tool_calls: {
+			stricter: "none",
+			absent: byDefault(false)
 		}
 	},
-	doc: "Passes when step_name is in the list (of strings or of {name}). A missing list or name violates.",
-	example: {
-		agent_field: "declared_tools",
-		target_step_types: ["step.resource"]
-	},
-	compile: (params) => {
+	doc: "Passes when step_name is in the list (of strings or of {name}). A missing list or name violates. With `tool_calls: true` only calls of tools are checked, whatever type the step has.",
+	example: { tool_calls: true },
+	compile: ({ tool_calls = false, ...params }) => {
 		if (params.agent_field !== void 0 && params.allowed !== void 0) throw new ParameterError("allowed", "give either `agent_field` or `allowed`, not both");
-		if (params.allowed !== void 0) return allowedNames(params.allowed);
 		const field = params.agent_field ?? "declared_tools";
 		const names = namesOfAgent(field);
+		const tools = knownTools();
+		const isChecked = tool_calls ? checkedCalls(tools, params.allowed === void 0 ? names : null) : () => true;
+		if (params.allowed !== void 0) return allowedNames(params.allowed, isChecked);
 		return (context) => {
 			const { step_name } = context.step;
 			const known = names.in(context);
+			if (!isChecked(context)) return 1;
 			if (known !== null && step_name !== void 0 && known.has(step_name)) return 0;
+			if (tool_calls && isReading$1(context.step) && tools.isRegistered(context, step_name ?? "")) return 0;
 			const { message, remedy } = notListed(context, field, names);
 			return {
 				...stepViolation(context, "NAME_NOT_ALLOWED", message, remedy),
@@ -23666,12 +24227,19 @@ const classificationRules = [defineStepRule({
 		};
 	}
 })];
-function allowedNames(allowed) {
+function checkedCalls(tools, names) {
+	return (context) => (names === null || names.areDeclared(context)) && callsTool(context.step, (name) => tools.isKnown(context, name));
+}
+function isReading$1(step) {
+	return step.verb === "GET" && !hasWritePermission(step) && !externalCall(step);
+}
+function allowedNames(allowed, isChecked) {
 	const names = new Set(allowed);
 	const which = allowed.length === 0 ? "; the policy allows none" : `; allowed: ${listed$3(allowed)}`;
 	const remedy = allowed.length === 0 ? "change the policy: it allows no name" : `use one of the names ${listed$3(allowed)}`;
 	return (context) => {
 		const { step_name } = context.step;
+		if (!isChecked(context)) return 1;
 		if (step_name !== void 0 && names.has(step_name)) return 0;
 		const problem = step_name === void 0 ? "the step has no `step_name`" : `${literal(step_name)} is not an allowed name`;
 		return stepViolation(context, "NAME_NOT_ALLOWED", `${problem}${which}`, remedy);
@@ -23732,58 +24300,6 @@ function collapsed(segments) {
 const same = (segment) => segment;
 const lowered = (segment) => segment.toLowerCase();
 
-// engine/rules/stricter.ts
-function byDefault(value) {
-	return { value };
-}
-const widerTarget = {
-	absent: "all",
-	alone: true
-};
-const targetDirections = {
-	target_step_types: {
-		stricter: "more",
-		...widerTarget
-	},
-	target_verb: {
-		stricter: "more",
-		...widerTarget
-	},
-	target_verbs: {
-		stricter: "more",
-		...widerTarget
-	},
-	target_step_names: {
-		stricter: "more",
-		...widerTarget
-	},
-	target_property_filter: {
-		stricter: "wider",
-		...widerTarget
-	},
-	target_after: {
-		stricter: "wider",
-		...widerTarget
-	}
-};
-const writingVerbs = [
-	"POST",
-	"PATCH",
-	"DELETE"
-];
-const writingTargetDirections = {
-	target_verb: {
-		stricter: "more",
-		absent: byDefault(writingVerbs),
-		alone: true
-	},
-	target_verbs: {
-		stricter: "more",
-		absent: byDefault(writingVerbs),
-		alone: true
-	}
-};
-
 // engine/rules/content.ts
 const scopes$5 = ["step_execution"];
 const pattern = {
@@ -23825,7 +24341,7 @@ const contentRules = [
 				absent: byDefault("target.host")
 			}
 		},
-		doc: "Passes when each host in the field is allowed or a subdomain of an allowed one. A missing field or a file path is not applicable.",
+		doc: "Passes when each host in the field is allowed or a subdomain of an allowed one. A text with `@` and no scheme is a mail address. A missing field or a file path is not applicable.",
 		example: {
 			allowed_domains: ["example.com"],
 			field: "input.url"
@@ -23983,11 +24499,11 @@ const contentRules = [
 ];
 const projectRoot = compileField("context.project_root");
 function hostsIn(get) {
-	const read = (value) => typeof value === "string" ? readHost(value) : null;
+	const read = (value) => typeof value === "string" ? readHosts(value) : [null];
 	return (context) => {
 		const value = get(context);
 		if (value === null) return [];
-		return Array.isArray(value) ? value.map(read) : [read(value)];
+		return Array.isArray(value) ? value.flatMap(read) : read(value);
 	};
 }
 function allowedHost(domain, index) {
@@ -24247,7 +24763,7 @@ const countRules = [
 ];
 function amountOf(path, value) {
 	if (isUnclearNumber(value) || typeof value === "object" && value !== null) throw notANumber(path);
-	const amount = numberIn$1(value) ?? 0;
+	const amount = numberIn(value) ?? 0;
 	return Number.isFinite(amount) && amount > 0 ? amount : 0;
 }
 function added(sum, path, amountIn, step) {
@@ -24686,71 +25202,15 @@ function offsetAt(format, at) {
 	return Date.UTC(year, month - 1, day, hour, minute, second) - at;
 }
 
-// engine/rules/gate-words.ts
-const positive = /* @__PURE__ */ new Set([
-	"pass",
-	"passed",
-	"success",
-	"succeeded",
-	"ok",
-	"yes",
-	"true",
-	"allow",
-	"allowed",
-	"approve",
-	"approved",
-	"accept",
-	"accepted",
-	"grant",
-	"granted"
-]);
-const fields = [
-	"guard.result",
-	"guard.status",
-	"guard.decision",
-	"guard.passed",
-	"guard.approved",
-	"output.status",
-	"output.result",
-	"output.decision",
-	"output.approved"
-].map((path) => ({
-	path,
-	get: compileStepField(path, "field")
-}));
-const checkType = compileStepField("guard.check_type", "field");
-const digestField = compileStepField("input.action_digest", "field");
-function digestOfGate(gate) {
-	const field = digestField(gate);
-	const digest = typeof field === "string" ? field.trim().toLowerCase() : "";
-	return /^[0-9a-f]{64}$/.test(digest) ? digest : null;
-}
-function gateProblem(gate) {
-	try {
-		checkType(gate);
-		for (const { path, get } of fields) {
-			const word = get(gate);
-			if (word !== null && !isPositive(word)) return `its \`${path}\` is ${quoteWord(word)}, which is not \`passed\`, \`approved\` or another positive result`;
-		}
-		return null;
-	} catch (error) {
-		if (error instanceof AmbiguousField) return `its ${error.message}`;
-		throw error;
-	}
-}
-function isPositive(word) {
-	return word === true || typeof word === "string" && positive.has(word.toLowerCase());
-}
-
 // engine/rules/bound-gate.ts
 const maxApprovals = 1e4;
 function compileBoundGates(environment, binding, parameter) {
 	const bindingOf = compileBinding(binding.binds, parameter);
 	const approvals = trackApprovals(environment, binding, bindingOf);
-	const allowed = ({ binds }) => binding.uses ?? (binds === null ? 1 : Number.POSITIVE_INFINITY);
+	const allowed = ({ binds }, step) => binding.uses ?? (binds !== null && step !== null && isReading(step) ? Number.POSITIVE_INFINITY : 1);
 	return {
 		bindingOf: readBinding(environment, binding.binds, bindingOf),
-		find: ({ history, now }, wanted) => {
+		find: ({ history, now, step }, wanted) => {
 			const { by_digest, latest } = approvals(history);
 			const approval = by_digest.get(wanted.digest);
 			if (approval === void 0) return notBound(latest, binding);
@@ -24761,9 +25221,10 @@ function compileBoundGates(environment, binding, parameter) {
 			if (approval.problem !== null) return fault(failedGate(approval.problem));
 			const { max_age_seconds } = binding;
 			if (max_age_seconds !== void 0 && (now - approval.at) / 1e3 > max_age_seconds) return fault(oldGate(approval.evidence, max_age_seconds));
-			if (approval.used >= allowed(wanted)) return fault({
+			const most = allowed(wanted, step);
+			if (approval.used >= most) return fault({
 				code: "GATE_SPENT",
-				message: spent(allowed(wanted))
+				message: spent(most)
 			});
 			return {
 				gate: approval.evidence,
@@ -24771,6 +25232,9 @@ function compileBoundGates(environment, binding, parameter) {
 			};
 		}
 	};
+}
+function isReading(step) {
+	return step.verb === "GET" && !hasWritePermission(step);
 }
 function spent(allowed) {
 	return allowed === 1 ? "the action that the gate approved is already done" : `the gate approved ${allowed} steps, which are already done`;
@@ -24817,6 +25281,24 @@ function gateWords(check_type) {
 function readActionBinding(environment) {
 	return readBinding(environment, void 0, compileBinding(void 0, ""));
 }
+function unboundFields({ verb, step_name, input = {} }, binds) {
+	if (binds === null) return [];
+	const heads = Object.entries({
+		verb,
+		step_name
+	}).flatMap(([name, value]) => value === void 0 ? [] : [name]);
+	const isBound = (path) => binds.some((one) => one === path || path.startsWith(`${one}.`));
+	const inside = (value, path) => {
+		if (isBound(path)) return [];
+		if (typeof value !== "object" || value === null || !binds.some((one) => one.startsWith(`${path}.`))) return [path];
+		return Object.entries(value).flatMap(([name, member]) => inside(member, `${path}.${name}`));
+	};
+	return [...heads.filter((name) => !isBound(name)), ...isBound("input") ? [] : membersOf$2(input, inside)].slice(0, maxUnbound);
+}
+function membersOf$2(input, inside) {
+	return Object.entries(input).flatMap(([name, value]) => inside(value, `input.${name}`));
+}
+const maxUnbound = 100;
 function readBinding(environment, binds, bindingOf) {
 	const key = `binding ${JSON.stringify(binds ?? null)}`;
 	return environment.readings.once(key, ({ step }) => step === null ? null : bindingOf(step));
@@ -24856,6 +25338,10 @@ function trackApprovals(environment, { check_type, binds }, bindingOf) {
 			else if (state.by_digest.size > 0 && recorded.type !== "step.gate") countUse(state, bindingOf(recorded.step));
 			return state;
 		},
+		end: () => ({
+			by_digest: /* @__PURE__ */ new Map(),
+			latest: null
+		}),
 		copy: ({ by_digest, latest }) => ({
 			by_digest: new Map([...by_digest].map(([digest, approval]) => [digest, { ...approval }])),
 			latest
@@ -24910,24 +25396,42 @@ function passedGate(check_type, digest) {
 	};
 }
 function trackFirstForbidden(environment, pattern, parameter) {
-	return trackFirst(environment, pattern, true, parameter);
+	const matches = compilePattern(pattern, true, parameter);
+	return environment.track({
+		key: `first forbidden ${JSON.stringify(pattern)}`,
+		init: () => null,
+		add: (state, recorded) => state ?? (matches(recorded.step) ? evidenceOfRecorded(recorded) : null)
+	});
 }
 function trackFirstRequired(environment, pattern, parameter) {
-	return trackFirst(environment, pattern, false, parameter);
+	const matches = compilePattern(pattern, false, parameter);
+	const first = environment.track({
+		key: `first required ${JSON.stringify(pattern)}`,
+		init: () => ({
+			any: null,
+			lasting: null
+		}),
+		add: (state, recorded) => {
+			const voided = recorded.type === "step.gate";
+			if (state.lasting !== null || voided && state.any !== null) return state;
+			if (!matches(recorded.step) || !satisfies(recorded)) return state;
+			const evidence = evidenceOfRecorded(recorded);
+			return {
+				any: state.any ?? evidence,
+				lasting: voided ? null : evidence
+			};
+		},
+		end: ({ lasting }) => ({
+			any: lasting,
+			lasting
+		})
+	});
+	return Object.assign((history) => first(history).any, { slot: first.slot });
 }
 function firstOfItsKind(pattern, parameter) {
 	const isSuch = compilePattern(pattern, false, parameter);
 	const text = `this is the first ${patternWords$1(pattern).slice(2)} in this task`;
 	return (step) => ({ once: () => isSuch(step) ? text : null });
-}
-function trackFirst(environment, pattern, forbidden, parameter) {
-	const matches = compilePattern(pattern, forbidden, parameter);
-	const counts = (recorded) => matches(recorded.step) && (forbidden || satisfies(recorded));
-	return environment.track({
-		key: `first ${forbidden ? "forbidden" : "required"} ${JSON.stringify(pattern)}`,
-		init: () => null,
-		add: (state, recorded) => state ?? (counts(recorded) ? evidenceOfRecorded(recorded) : null)
-	});
 }
 
 // engine/rules/gate.ts
@@ -24955,6 +25459,7 @@ const gateRules = [defineStepRule({
 	category: "path",
 	scopes: ["step_execution"],
 	targets: true,
+	closedWithoutHistory: true,
 	alwaysAnswers: true,
 	params: {
 		type: "object",
@@ -25000,6 +25505,7 @@ const gateRules = [defineStepRule({
 	category: "path",
 	scopes: ["step_execution"],
 	targets: true,
+	closedWithoutHistory: true,
 	alwaysAnswers: true,
 	params: {
 		type: "object",
@@ -25013,7 +25519,7 @@ const gateRules = [defineStepRule({
 			uses: {
 				type: "integer",
 				minimum: 1,
-				description: "steps that a gate allows; default one, and any number with `binds`"
+				description: "steps that a gate allows; default one, and any number that read with `binds`"
 			}
 		}
 	},
@@ -25026,7 +25532,7 @@ const gateRules = [defineStepRule({
 			absent: ({ binds }) => binds === void 0 ? byDefault(1) : "other"
 		}
 	},
-	doc: "Passes when a gate passed and has the digest of this step: of the whole action, which it allows once, or of the fields in `binds`, which it allows for the rest of the task or `uses` times.",
+	doc: "Passes when a gate passed and has the digest of this step: of the whole action, or of the fields in `binds`. A gate allows one step, or `uses` steps; with `binds` it allows any number that read.",
 	example: {
 		gate_check_type: "human_approval",
 		target_step_names: ["refund"]
@@ -25081,7 +25587,11 @@ function trackLatestGate(environment, check_type) {
 				plain: markOf(recorded),
 				bound
 			} : state;
-		}
+		},
+		end: () => ({
+			plain: null,
+			bound: null
+		})
 	});
 }
 function markOf(recorded) {
@@ -25131,7 +25641,7 @@ function whereAndWhen({ max_age_steps, max_age_seconds }) {
 
 // engine/rules/node-check.ts
 function nodeCheck(environment, rule) {
-	const { code, message, remedy } = rule;
+	const { code, message, remedy, end } = rule;
 	const watched = environment.track({
 		key: rule.key,
 		init: () => ({
@@ -25147,7 +25657,11 @@ function nodeCheck(environment, rule) {
 				checked: state.checked || fits !== null,
 				invalid
 			};
-		}
+		},
+		...end !== void 0 && { end: (state) => ({
+			...state,
+			before: end(state.before)
+		}) }
 	});
 	const whole = environment.scope === "task_execution";
 	return (context) => {
@@ -25229,6 +25743,7 @@ const nodeRules = [
 		category: "path",
 		scopes: scopes$2,
 		targets: false,
+		closedWithoutHistory: true,
 		params: {
 			type: "object",
 			required: ["required_predecessor_type", "target_node_types"],
@@ -25257,6 +25772,7 @@ const nodeRules = [
 				key: `node seen ${JSON.stringify([required, ...targets])}`,
 				init: false,
 				next: (seen, type) => seen || type === required,
+				end: required === "step.gate" ? () => false : void 0,
 				fits: (type, seen) => targets.has(type) ? seen : null,
 				code: "PREDECESSOR_MISSING",
 				message: `a node has no \`${required_predecessor_type}\` before it`,
@@ -25286,7 +25802,8 @@ const nodeRules = [
 			const seen = environment.track({
 				key: `seen ${type}`,
 				init: () => false,
-				add: (state, recorded) => state || recorded.type === type
+				add: (state, recorded) => state || recorded.type === type,
+				...type === "step.gate" && { end: () => false }
 			});
 			const message = `the task has no \`${required_node_type}\` before its end`;
 			const remedy = `log a \`${required_node_type}\` in every task`;
@@ -25298,6 +25815,7 @@ const nodeRules = [
 		category: "classification",
 		scopes: scopes$2,
 		targets: false,
+		closedWithoutHistory: true,
 		params: {
 			type: "object",
 			required: ["forbidden_node_type", "agent_risk_classifications"],
@@ -25435,10 +25953,12 @@ const nodeRules = [
 		compile: ({ required_sequence, strict_order = false }, environment) => {
 			const wanted = required_sequence.map(canonicalType);
 			const advance = strict_order ? contiguous(wanted) : scattered(wanted);
+			const gate = wanted.indexOf("step.gate");
 			const progress = environment.track({
 				key: `node sequence ${strict_order} ${JSON.stringify(wanted)}`,
 				init: () => 0,
-				add: (state, recorded) => advance(state, recorded.type)
+				add: (state, recorded) => advance(state, recorded.type),
+				...gate >= 0 && { end: (state) => strict_order ? 0 : Math.min(state, gate) }
 			});
 			const listed = required_sequence.map((type) => `\`${type}\``).join(", ");
 			const message = `the task does not hold ${listed} in this order${strict_order ? ", one right after the other" : ""}`;
@@ -25584,6 +26104,7 @@ const pathRules = [
 		category: "path",
 		scopes: scopes$1,
 		targets: true,
+		closedWithoutHistory: true,
 		readsHistoryOnly: true,
 		params: kindParams,
 		stricter: kindDirections,
@@ -25737,6 +26258,82 @@ function isUnknown({ step_types, verbs, step_names, filter }) {
 	return types?.length === 1 && types[0] === "step.unknown" && verbs === void 0 && step_names === void 0 && !filter;
 }
 
+// engine/rules/predecessor-state.ts
+function trackIntervening(environment, required_step_type, forbidden) {
+	const isRequired = isOfKind(required_step_type, false, "required_step_type.property_filter");
+	const between = forbidden.map((kind, index) => isOfKind(kind, true, `forbidden_intervening.${index}.property_filter`));
+	const after = (state, recorded) => {
+		if (!state.found || state.intervening !== null || !between.some((isForbidden) => isForbidden(recorded))) return state;
+		return {
+			found: true,
+			intervening: evidenceOfRecorded(recorded)
+		};
+	};
+	const state = environment.track({
+		key: `intervening ${JSON.stringify([kindKey(required_step_type), ...forbidden.map(kindKey).sort()])}`,
+		init: () => ({
+			any: never,
+			lasting: never
+		}),
+		add: (state, recorded) => {
+			const satisfying = isRequired(recorded) && satisfies(recorded);
+			const any = satisfying ? justNow : after(state.any, recorded);
+			const lasting = satisfying && recorded.type !== "step.gate" ? justNow : after(state.lasting, recorded);
+			return any === state.any && lasting === state.lasting ? state : {
+				any,
+				lasting
+			};
+		},
+		end: ({ lasting }) => ({
+			any: lasting,
+			lasting
+		})
+	});
+	return Object.assign((history) => state(history).any, { slot: state.slot });
+}
+const never = {
+	found: false,
+	intervening: null
+};
+const justNow = {
+	found: true,
+	intervening: null
+};
+function trackCredit(environment, predecessor, params, isPredecessor) {
+	const target = targetPattern(params);
+	const isTarget = compilePattern(target, true, "target_property_filter");
+	return environment.track({
+		key: `credit ${JSON.stringify([predecessor, target])}`,
+		init: () => ({
+			left: 0,
+			lasting: 0,
+			ever: false
+		}),
+		add: (state, recorded) => {
+			const { left, lasting } = state;
+			if (isPredecessor(recorded.step)) {
+				if (!satisfies(recorded)) return state;
+				return {
+					left: left + 1,
+					lasting: recorded.type === "step.gate" ? lasting : lasting + 1,
+					ever: true
+				};
+			}
+			if (left === 0 || !isTarget(recorded.step)) return state;
+			return {
+				...state,
+				left: left - 1,
+				lasting: Math.max(0, lasting - 1)
+			};
+		},
+		end: ({ left, lasting, ever }) => ({
+			left: lasting,
+			lasting,
+			ever: ever && left === lasting
+		})
+	});
+}
+
 // engine/rules/predecessor.ts
 const scopes = ["step_execution"];
 const required = "required_step_type.property_filter";
@@ -25799,6 +26396,7 @@ const predecessorRules = [
 		category: "path",
 		scopes,
 		targets: true,
+		closedWithoutHistory: true,
 		readsHistoryOnly: true,
 		params: {
 			type: "object",
@@ -25976,52 +26574,10 @@ const predecessorRules = [
 		}
 	})
 ];
-function trackIntervening(environment, required_step_type, forbidden) {
-	const isRequired = isOfKind(required_step_type, false, required);
-	const between = forbidden.map((kind, index) => isOfKind(kind, true, `forbidden_intervening.${index}.property_filter`));
-	return environment.track({
-		key: `intervening ${JSON.stringify([kindKey(required_step_type), ...forbidden.map(kindKey).sort()])}`,
-		init: () => ({
-			found: false,
-			intervening: null
-		}),
-		add: (state, recorded) => {
-			if (isRequired(recorded) && satisfies(recorded)) return {
-				found: true,
-				intervening: null
-			};
-			if (!state.found || state.intervening !== null || !between.some((isForbidden) => isForbidden(recorded))) return state;
-			return {
-				found: true,
-				intervening: evidenceOfRecorded(recorded)
-			};
-		}
-	});
-}
-function trackCredit(environment, predecessor, params, isPredecessor) {
-	const target = targetPattern(params);
-	const isTarget = compilePattern(target, true, "target_property_filter");
-	return environment.track({
-		key: `credit ${JSON.stringify([predecessor, target])}`,
-		init: () => ({
-			left: 0,
-			ever: false
-		}),
-		add: (state, recorded) => {
-			if (isPredecessor(recorded.step)) return satisfies(recorded) ? {
-				left: state.left + 1,
-				ever: true
-			} : state;
-			return state.left > 0 && isTarget(recorded.step) ? {
-				...state,
-				left: state.left - 1
-			} : state;
-		}
-	});
-}
 
 // engine/rules/stopped.ts
 const ends = /* @__PURE__ */ new Set(["task.end", "task.error"]);
+const isBare = ({ step_name, verb, input }) => !step_name && !verb && Object.keys(input ?? {}).length === 0;
 const stoppedRules = [defineStepRule({
 	name: "stopped",
 	category: "flow",
@@ -26046,27 +26602,42 @@ const stoppedRules = [defineStepRule({
 				type: "string",
 				minLength: 1,
 				description: "who stopped the agents"
+			},
+			deactivated: {
+				type: "boolean",
+				description: "the platform stops the agent because it is deactivated"
 			}
 		}
 	},
 	stricter: {
 		reason: "none",
 		stop_id: "none",
-		stopped_by: "none"
+		stopped_by: "none",
+		deactivated: "none"
 	},
-	doc: "Violated by every step but `task.end` and `task.error`. A step recorded as blocked (`output.status` is `blocked`) passes: it obeyed.",
+	doc: "Violated by every step but `task.end` and `task.error` without a name, a verb and an input. A step recorded as blocked (`output.status` is `blocked`) passes: it obeyed. So do a recorded `task.start` and a recorded message of a user, which are no acts of the agent.",
 	example: { reason: "refunds go to wrong accounts" },
-	compile: ({ reason, stop_id, stopped_by }) => {
-		const message = `the agent is stopped${stopped_by === void 0 ? "" : ` by ${whole(stopped_by)}`}${reason === void 0 ? "" : `: ${whole(reason)}`}`;
-		const remedy = `do not retry: ${stop_id === void 0 ? "take the policy out of its manifest, or disable it" : `an owner, admin or member of the workspace resumes it with \`svc resume ${stop_id}\`, or POST /api/v1/stops/${stop_id}/resume`}; until then the task can only end, with \`task.end\` or \`task.error\``;
+	compile: ({ reason, stop_id, stopped_by, deactivated = false }) => {
+		const by = stopped_by === void 0 ? "" : ` by ${whole(stopped_by)}`;
+		const why = reason === void 0 ? "" : `: ${whole(reason)}`;
+		const message = `the agent is ${deactivated ? "deactivated" : "stopped"}${by}${why}`;
+		const remedy = `do not retry: ${`only ${stop_id === void 0 && !deactivated ? "people" : "an owner, admin or member of the workspace"} can ${deactivated ? "reactivate" : "resume"} the agent`}; until then the task can only end, with \`task.end\` or \`task.error\``;
 		return (context) => {
 			const { step, happened } = context;
-			if (ends.has(canonicalType(step.step_type))) return 0;
-			if (happened === true && isBlocked(step)) return 0;
+			if (ends.has(canonicalType(step.step_type)) && isBare(step)) return 0;
+			if (happened === true && (isBlocked(step) || isReceived(step))) return 0;
 			return stepViolation(context, "STOPPED", message, remedy);
 		};
 	}
 })];
+const counterpart$1 = compileStepField("counterpart.kind", "field");
+function isReceived(step) {
+	const type = canonicalType(step.step_type);
+	if (type === "task.start") return step.verb === void 0;
+	if (type !== "step.message" || step.verb !== "GET") return false;
+	const from = counterpart$1(step);
+	return from === null || from === "user";
+}
 function whole(text) {
 	return `\`${onOneLine$1(text.replaceAll("`", "'"))}\``;
 }
@@ -26277,33 +26848,141 @@ function lengthOf({ length }, state) {
 	return length[state];
 }
 
+// engine/rules/value-parts.ts
+function comparable(text) {
+	return bare(composed(text).toLowerCase().trim());
+}
+function tokensOf(text) {
+	return text.split(/[\s"'<>`|,;()]+/);
+}
+function bare(text) {
+	let from = 0;
+	let to = text.length;
+	while (from < to && !isPart(text, from)) from++;
+	while (to > from && !isPart(text, to - 1)) to--;
+	return text.slice(from, to);
+}
+const isLetter = /[\p{L}\p{N}\p{M}\p{Cs}]/u;
+function isPart(text, index) {
+	const code = text.charCodeAt(index);
+	if (code < 128) return code >= 97 && code <= 122 || code >= 48 && code <= 57 || code >= 65 && code <= 90;
+	return isLetter.test(text[index]);
+}
+function partsOf(text, matches) {
+	if (!matches(text)) return [];
+	const parts = [];
+	const others = [];
+	const words = text.split(/[\s"'<>`|]+/).filter((word) => word !== "");
+	for (const [index, word] of words.entries()) if (!matches(word)) others.push(word);
+	else {
+		const [before, after] = [isOpenAtStart(word) ? 1 : 0, isOpenAtEnd(word, matches) ? 1 : 0];
+		if (before + after === 0) parts.push(...elementsOf$1(word, matches));
+		else parts.push(words.slice(Math.max(index - before, 0), index + after + 1).join(" "));
+	}
+	const rest = others.join(" ");
+	if (matches(rest)) parts.push(rest);
+	return parts;
+}
+function elementsOf$1(word, matches) {
+	const elements = word.split(/[,;]+/).filter((element) => element !== "");
+	return elements.length > 1 && elements.every((element) => matches(element) && !isOpenAtEnd(element, matches)) ? elements : [word];
+}
+function isOpenAtStart(word) {
+	return word.startsWith("@") && (word.includes(".") || bare(word) === "@");
+}
+function isOpenAtEnd(word, matches) {
+	let to = word.length;
+	let leads = false;
+	for (; to > 0 && isSign.test(word[to - 1]); to--) leads ||= leading.has(word[to - 1]);
+	return leads && !matches(word.slice(0, to));
+}
+const isSign = /[^\p{L}\p{N}\p{M}]/u;
+const leading = /* @__PURE__ */ new Set("@/\\:=");
+
+// engine/rules/wholes.ts
+const between$1 = /[\s"'<>`|,;()[\]{}\u2018\u2019\u201c\u201d\u00ab\u00bb]+/u;
+const hasSign = /@|:\/\/|[\p{L}\p{N}-]\.\p{L}/u;
+const hasDot = /[\p{L}\p{N}-]\.\p{L}/u;
+const scheme = /[a-z][a-z0-9+.-]*:\/\//;
+function wholesIn(text) {
+	if (!hasSign.test(text)) return [];
+	const found = [];
+	for (const token of tokensIn(text)) {
+		found.push(keyOf$1(token));
+		const link = scheme.exec(token);
+		if (link !== null) found.push(keyOf$1(token.slice(link.index)), keyOf$1(token.slice(link.index + link[0].length)));
+		for (const piece of token.split(/[/?&=:#\\]+/)) {
+			if (!hasSign.test(piece)) continue;
+			found.push(keyOf$1(piece));
+			if (piece.includes("@")) found.push(keyOf$1(piece.slice(piece.lastIndexOf("@") + 1)));
+		}
+	}
+	return found;
+}
+function wholesOf(value) {
+	if (!hasSign.test(value)) return none;
+	return tokensIn(value).filter((token) => /@|:\/\//.test(token) || hasDot.test(token.split(/[/?#:\\]/, 1)[0])).map(keyOf$1);
+}
+const none = [];
+function tokensIn(text) {
+	return composed(text).toLowerCase().split(between$1).filter((token) => hasSign.test(token));
+}
+function keyOf$1(token) {
+	const own = token.replace(new RegExp(`^${scheme.source}`), "//");
+	if (own.startsWith("//")) return `//${bare(own)}`;
+	return own.includes("@") ? own.replace(/^[^\p{L}\p{N}_+-]+/u, "").replace(/[^\p{L}\p{N}]+$/u, "") : bare(own);
+}
+
 // engine/rules/given.ts
 const maxWords = 5e4;
 function newGiven() {
 	return {
-		user: createPhrases(),
-		trusted: createPhrases(),
+		user: newTexts(),
+		trusted: newTexts(),
 		written: /* @__PURE__ */ new Set(),
 		changed: /* @__PURE__ */ new Set(),
 		overflow: false
 	};
 }
+function newTexts() {
+	return {
+		phrases: createPhrases(),
+		wholes: /* @__PURE__ */ new Set()
+	};
+}
+function copyOfTexts({ phrases, wholes }) {
+	return {
+		phrases: extended(phrases),
+		wholes: new Set(wholes)
+	};
+}
 function copyOfGiven({ user, trusted, written, changed, overflow }) {
 	return {
-		user: extended(user),
-		trusted: extended(trusted),
+		user: copyOfTexts(user),
+		trusted: copyOfTexts(trusted),
 		written: new Set(written),
 		changed: new Set(changed),
 		overflow
 	};
 }
 function wordsOfGiven({ user, trusted, written, changed }) {
-	return user.size + trusted.size + written.size + changed.size;
+	const ofTexts = ({ phrases, wholes }) => phrases.size + wholes.size;
+	return ofTexts(user) + ofTexts(trusted) + written.size + changed.size;
 }
-function isGiven({ user, trusted }, words) {
-	if (user.has(words) || trusted.has(words)) return true;
-	const letters = words.join("");
-	return isGroupable(letters) && (user.spells(letters) || trusted.spells(letters));
+function formsOf(text, words = wordsOf(text)) {
+	return {
+		words,
+		wholes: wholesOf(text)
+	};
+}
+function isGiven({ user, trusted }, value) {
+	return isIn(user, value) || isIn(trusted, value);
+}
+function isIn({ phrases, wholes }, value) {
+	if (!value.wholes.every((whole) => wholes.has(whole))) return false;
+	if (phrases.has(value.words)) return true;
+	const letters = value.words.join("");
+	return isGroupable(letters) && phrases.spells(letters);
 }
 function isGroupable(letters) {
 	return letters.length >= 8 && letters.length <= 64 && /^(?:[a-z]*[0-9]){4}[a-z0-9]*$/.test(letters);
@@ -26328,9 +27007,9 @@ const ownWork = /* @__PURE__ */ new Set([
 ]);
 function addUserText(given, recorded) {
 	if (recorded.step.verb !== "GET") return;
-	for (const { label, words } of recorded.texts.received) {
+	for (const { label, words, text } of recorded.texts.received) {
 		if (given.overflow) break;
-		if (label === null || label === "own") addWords(given, given.user, words);
+		if (label === null || label === "own") addWords(given, given.user, words, text);
 	}
 }
 const counterpart = compileStepField("counterpart.kind", "field");
@@ -26340,19 +27019,20 @@ function isWithUser(step) {
 function addWritten(given, recorded) {
 	for (const { words, value } of recorded.texts.identifiers) {
 		if (given.overflow) break;
-		if (!given.written.has(value) && !isGiven(given, words)) given.written.add(detached(value));
+		if (!given.written.has(value) && !isGiven(given, formsOf(value, words))) given.written.add(detached(value));
 		given.overflow = given.written.size > maxWords;
 	}
 }
 function addTrusted(given, text) {
 	if (given.written.size === 0) {
-		addWords(given, given.trusted, text.words);
+		addWords(given, given.trusted, text.words, text.text);
 		return;
 	}
 	let part = [];
 	for (const { words, value } of text.tokens) {
 		if (!given.written.has(value)) {
 			for (const word of words) part.push(word);
+			addWords(given, given.trusted, [], value);
 			continue;
 		}
 		addWords(given, given.trusted, part);
@@ -26360,9 +27040,11 @@ function addTrusted(given, text) {
 	}
 	addWords(given, given.trusted, part);
 }
-function addWords(given, phrases, words) {
-	given.overflow ||= given.user.size + given.trusted.size + words.length > maxWords;
-	if (!given.overflow) phrases.add(words);
+function addWords(given, { phrases, wholes }, words, text = "") {
+	given.overflow ||= given.user.phrases.size + given.trusted.phrases.size + words.length > maxWords;
+	if (given.overflow) return;
+	phrases.add(words);
+	for (const whole of wholesIn(text)) wholes.add(detached(whole));
 }
 const parts = [
 	"target.host",
@@ -26462,7 +27144,8 @@ function someLeaf(value, labels, visit) {
 		} else if (typeof item === "object" && item !== null) for (const key of Object.keys(item)) {
 			if (!Array.isArray(item) && visit({
 				text: key,
-				is_number: false
+				is_number: false,
+				is_key: true
 			}, label)) return true;
 			const member = item[key];
 			const isElement = Array.isArray(item);
@@ -26539,57 +27222,6 @@ function addTo({ first }, recorded) {
 	}
 }
 
-// engine/rules/value-parts.ts
-function comparable(text) {
-	return bare(composed(text).toLowerCase().trim());
-}
-function tokensOf(text) {
-	return text.split(/[\s"'<>`|,;()]+/);
-}
-function bare(text) {
-	let from = 0;
-	let to = text.length;
-	while (from < to && !isPart(text, from)) from++;
-	while (to > from && !isPart(text, to - 1)) to--;
-	return text.slice(from, to);
-}
-const isLetter = /[\p{L}\p{N}\p{M}\p{Cs}]/u;
-function isPart(text, index) {
-	const code = text.charCodeAt(index);
-	if (code < 128) return code >= 97 && code <= 122 || code >= 48 && code <= 57 || code >= 65 && code <= 90;
-	return isLetter.test(text[index]);
-}
-function partsOf(text, matches) {
-	if (!matches(text)) return [];
-	const parts = [];
-	const others = [];
-	const words = text.split(/[\s"'<>`|]+/).filter((word) => word !== "");
-	for (const [index, word] of words.entries()) if (!matches(word)) others.push(word);
-	else {
-		const [before, after] = [isOpenAtStart(word) ? 1 : 0, isOpenAtEnd(word, matches) ? 1 : 0];
-		if (before + after === 0) parts.push(...elementsOf$1(word, matches));
-		else parts.push(words.slice(Math.max(index - before, 0), index + after + 1).join(" "));
-	}
-	const rest = others.join(" ");
-	if (matches(rest)) parts.push(rest);
-	return parts;
-}
-function elementsOf$1(word, matches) {
-	const elements = word.split(/[,;]+/).filter((element) => element !== "");
-	return elements.length > 1 && elements.every((element) => matches(element) && !isOpenAtEnd(element, matches)) ? elements : [word];
-}
-function isOpenAtStart(word) {
-	return word.startsWith("@") && (word.includes(".") || bare(word) === "@");
-}
-function isOpenAtEnd(word, matches) {
-	let to = word.length;
-	let leads = false;
-	for (; to > 0 && isSign.test(word[to - 1]); to--) leads ||= leading.has(word[to - 1]);
-	return leads && !matches(word.slice(0, to));
-}
-const isSign = /[^\p{L}\p{N}\p{M}]/u;
-const leading = /* @__PURE__ */ new Set("@/\\:=");
-
 // engine/rules/value-from.ts
 const valueFromRules = [defineStepRule({
 	name: "value_from",
@@ -26618,26 +27250,30 @@ const valueFromRules = [defineStepRule({
 		}
 	},
 	stricter: {
-		fields: {
-			stricter: "more",
-			alone: true
-		},
+		fields: "none",
 		from: "none",
-		pattern: "none"
+		pattern: "none",
+		target_step_names: {
+			stricter: "more",
+			absent: "other",
+			alone: true
+		}
 	},
-	doc: "Passes when every value of the fields occurs in a message of the user or in the output of a step of `from`. Values that the task wrote itself do not count, and spaces within account numbers do not matter. A field that is missing is not applicable.",
+	doc: "Passes when every value of the fields occurs in a message of the user or in the output of a step of `from`. Values that the task wrote itself do not count, and spaces within account numbers do not matter. A field that is missing is not applicable; with `target_step_names`, at least one of the fields must be there.",
 	example: {
 		fields: ["input.recipient"],
 		from: { step_names: ["search_contacts"] },
 		target_step_names: ["send_money"]
 	},
-	compile: ({ fields, from, pattern }, environment) => {
+	compile: ({ fields, from, pattern, target_step_names }, environment) => {
 		const given = trackGiven(environment, from);
 		const seen = trackSeen(environment);
 		const matches = pattern === void 0 ? null : compileSearch(pattern, "pattern").test;
 		const source = from === void 0 ? null : kindWords(from, "step");
 		const remedy = `use a value that the user named in a message${source === null ? "" : `, or that a ${source} returned`}`;
 		const nowhere = `is in no message of the user${source === null ? "" : ` and in no output of a ${source}`}`;
+		const wanted = fields.map(quote$2).join(" or ");
+		const absentFields = fields.length === 1 ? `${wanted} is` : `each of ${fields.map(quote$2).join(", ")} is`;
 		const paths = fields.map((path, index) => {
 			const read = valuesIn(compileField(path, `fields.${index}`), matches);
 			return {
@@ -26652,13 +27288,14 @@ const valueFromRules = [defineStepRule({
 				const found = values(context);
 				if (found === null) continue;
 				answer = 0;
-				const missing = found.find((words) => !isGiven(known, words));
+				const missing = found.find((one) => !isGiven(known, one));
 				if (missing === void 0) continue;
 				if (known.overflow) throw new CannotEvaluate(limitReached(context));
-				const origin = seen(context.history).stepOf(missing);
+				const origin = seen(context.history).stepOf(missing.words);
 				const message = absent + cameFrom(origin);
 				return stepViolation(context, "VALUE_NOT_GIVEN", message, remedy, origin);
 			}
+			if (answer === 1 && target_step_names !== void 0) return stepViolation(context, "VALUE_MISSING", `${absentFields} missing`, `give ${wanted}`);
 			return answer;
 		};
 	}
@@ -26684,7 +27321,7 @@ function valuesIn(get, matches) {
 		someSentLeaf(value, ({ text, is_number }) => {
 			for (const part of matches === null ? [text] : partsOf(text, matches)) {
 				const words = is_number ? wordsOf(part) : trimmed(wordsOf(part));
-				if (words.length > 0) values.push(words);
+				if (words.length > 0) values.push(formsOf(part, words));
 			}
 			return false;
 		});
@@ -26839,7 +27476,7 @@ function follow(flow, recorded, isSource, form) {
 	someSentLeaf(step.input, (leaf) => someValue(leaf, form, (value) => !sent.add(value)));
 	const origin = evidenceOfRecorded(recorded);
 	const addNew = (value) => {
-		if (sent.has(value) || flow.origins.has(value) || isGiven(flow.given, wordsOf(value))) return false;
+		if (sent.has(value) || flow.origins.has(value) || isGiven(flow.given, formsOf(value))) return false;
 		flow.overflow = flow.origins.size >= maxValues;
 		if (!flow.overflow) flow.origins.set(detached(value), origin);
 		return flow.overflow;
@@ -26850,14 +27487,14 @@ function followedIn(get, form) {
 	return (context) => {
 		const values = [];
 		const add = (value) => values.push(value) === 0;
-		someSentLeaf(get(context), (leaf) => someValue(leaf, form, add) || somePiece(leaf, form, add));
+		someSentLeaf(get(context), (leaf) => leaf.is_key !== true && (someValue(leaf, form, add) || somePiece(leaf, form, add)));
 		return values;
 	};
 }
 function firstReached(values, origins, given) {
 	for (const value of values) {
 		const origin = origins.get(value);
-		if (origin !== void 0 && !given.user.has(wordsOf(value))) return origin;
+		if (origin !== void 0 && !isIn(given.user, formsOf(value))) return origin;
 	}
 	return null;
 }
@@ -26933,6 +27570,29 @@ function paramsSchema(rule) {
 	};
 }
 
+// engine/rules/whole-history.ts
+function isLost({ lost }, slots) {
+	return lost !== null && slots.some((slot) => lost[slot] === true);
+}
+function onWholeHistory(check, slots, negates) {
+	if (slots.length === 0) return check;
+	const guarded = (context) => {
+		const answer = check(context);
+		if (context.history.lost === null || !isLost(context.history, slots)) return answer;
+		if (negates && (answer === 0 || typeof answer === "object")) throw new CannotEvaluate(unknownHistory(context));
+		return answer === 0 ? unknownHistory(context) : answer;
+	};
+	return check.because === void 0 ? guarded : Object.assign(guarded, { because: check.because });
+}
+function unknownHistory({ step }) {
+	return {
+		code: "HISTORY_LOST",
+		message: "the history of this task is not whole",
+		evidence: step === null ? [] : [evidenceOf(step)],
+		remedy: "do this in a new task"
+	};
+}
+
 // engine/rules/compile-rule.ts
 const byName = new Map(leafRules.map((rule) => [rule.name, {
 	rule,
@@ -26962,20 +27622,42 @@ function compileShallow(rule_type, params, environment) {
 		const usable = scopes.length === 0 ? "its conditions share no scope" : `write ${scopes.map(quote$2).join(" or ")}`;
 		throw new ParameterError("scope", `${quote$2(rule_type)} cannot be used at ${quote$2(environment.scope)}: ${usable}`, { fault: "scope" });
 	}
+	const negates = postOrder({
+		rule_type,
+		params
+	}).some(({ node }) => node.rule_type === "not");
+	const keeping = withoutEnds(environment);
 	return compileTree({
 		rule_type,
 		params
-	}, (node, path) => {
+	}, ({ node, path, negated }) => {
 		const own = node.params ?? {};
-		const { rule, pattern, after } = checkedLeaf(node.rule_type, own, path, environment);
-		const check = compileLeaf(rule, { filter: pattern.filter }, own, path, environment);
+		const within = negated ? keeping : environment;
+		const { rule, pattern, after } = checkedLeaf(node.rule_type, own, path, within);
+		const { slots, tracking } = notingSlots(within);
+		const leaf = compileLeaf(rule, { filter: pattern.filter }, own, path, tracking);
+		const check = !environment.blocks || rule.closedWithoutHistory === true && !negates ? leaf : onWholeHistory(leaf, slots, negates);
 		return {
 			head: compileHead(pattern),
 			head_words: headWords(pattern),
-			check: after === void 0 ? check : afterStep(after, check, path, environment),
+			check: after === void 0 ? check : afterStep(after, check, path, within),
 			can_throw: rule.readsHistoryOnly !== true || pattern.filter !== void 0
 		};
 	});
+}
+function withoutEnds(environment) {
+	const track = (tracker) => {
+		if (tracker.end === void 0) return environment.track(tracker);
+		const { end: _, ...kept } = tracker;
+		return environment.track({
+			...kept,
+			key: `kept ${kept.key}`
+		});
+	};
+	return {
+		...environment,
+		track
+	};
 }
 function checkedLeaf(rule_type, params, path, { scope, valid }) {
 	const { rule, check } = leafNamed(rule_type, path);
@@ -27029,12 +27711,27 @@ function compileLeaf(rule, pattern, params, path, environment) {
 		throw new ParameterError(inParams(path, error.path), message, { fault });
 	}
 }
+function notingSlots(environment) {
+	const slots = [];
+	const track = (tracker) => {
+		const read = environment.track(tracker);
+		slots.push(read.slot);
+		return read;
+	};
+	return {
+		slots,
+		tracking: {
+			...environment,
+			track
+		}
+	};
+}
 function afterStep(selector, check, path, environment) {
 	const parameter = inParams(path, "target_after.property_filter");
 	const first = trackFirstForbidden(environment, selectorPattern(selector), parameter);
 	const later = (context) => {
 		const earlier = first(context.history);
-		if (earlier === null) return 1;
+		if (earlier === null) return !environment.blocks || !isLost(context.history, [first.slot]) || typeof check(context) !== "object" ? 1 : unknownHistory(context);
 		const answer = check(context);
 		if (typeof answer !== "object" || answer.evidence.some(({ step }) => step === earlier.step)) return answer;
 		return {
@@ -27116,10 +27813,12 @@ function compileApproval({ approval, severity, scope, id: policy_id }, environme
 		const { gate, problem } = gates.find(context, bound);
 		if (problem === null) return { step: gate.step };
 		const { digest: action_digest } = bound;
+		const binds = bound.binds && [...bound.binds];
 		return { missing: {
 			policy_id,
 			action_digest,
-			binds: bound.binds && [...bound.binds],
+			binds,
+			unbound: context.step === null ? [] : unboundFields(context.step, binds),
 			check_type: check_type ?? null
 		} };
 	};
@@ -27198,62 +27897,6 @@ function isIdentifier(token) {
 	return /[\d@]|\p{L}\.\p{L}|:\/\//u.test(token);
 }
 
-// engine/policy/history.ts
-function newHistory(plan) {
-	return {
-		length: 0,
-		tools: null,
-		others: null,
-		states: plan.trackers.map((tracker) => tracker.init()),
-		deferred: null
-	};
-}
-function newDeferredHistory(plan) {
-	return {
-		length: 0,
-		tools: null,
-		others: null,
-		states: plan.trackers.map((tracker) => tracker.costly === void 0 ? tracker.init() : null),
-		deferred: {
-			steps: [],
-			added: plan.trackers.map(() => 0)
-		}
-	};
-}
-const maxDeferred = 256;
-function record(plan, history, step, at) {
-	if (isBlocked(step)) return;
-	const type = canonicalType(step.step_type);
-	const recorded = {
-		step,
-		type,
-		position: history.length + 1,
-		at,
-		texts: new RecordedTexts(step, type)
-	};
-	const { deferred, states } = history;
-	for (let index = 0; index < plan.trackers.length; index++) {
-		const tracker = plan.trackers[index];
-		if (deferred === null || tracker.costly === void 0) states[index] = tracker.add(states[index], recorded);
-	}
-	if (deferred !== null && deferred.steps.push(recorded) === maxDeferred) addAllDeferred(plan, history, deferred);
-	narrowToolsBy(history, step);
-	history.others = lessTrusted(history.others, othersIn(step));
-	history.length = recorded.position;
-}
-function addDeferred({ trackers }, { states }, slot, deferred) {
-	const tracker = trackers[slot];
-	const { steps, added } = deferred;
-	states[slot] ??= tracker.init();
-	for (let next = added[slot] ?? 0; next < steps.length; next++) states[slot] = tracker.add(states[slot], steps[next]);
-	added[slot] = steps.length;
-}
-function addAllDeferred(plan, history, deferred) {
-	for (const [slot, tracker] of plan.trackers.entries()) if (tracker.costly !== void 0) addDeferred(plan, history, slot, deferred);
-	deferred.steps.length = 0;
-	deferred.added.fill(0);
-}
-
 // engine/policy/plan.ts
 const scopesAt = {
 	registration: ["agent_registration"],
@@ -27261,6 +27904,10 @@ const scopesAt = {
 	last_step: ["step_execution", "task_execution"],
 	end: ["task_execution"]
 };
+function isEnd({ step_type }) {
+	const type = canonicalType(step_type);
+	return type === "task.end" || type === "task.error";
+}
 function occasionOf(step) {
 	return canonicalType(step.step_type) === "task.end" ? "last_step" : "step";
 }
@@ -27281,11 +27928,12 @@ function plansOf(policies) {
 	};
 }
 function planOf(indexed, passed) {
-	const all = indexed.map(({ policy, index, check, approval }) => ({
+	const all = indexed.map(({ policy, index, check, approval, reads_history }) => ({
 		policy,
 		index,
 		check,
-		approval
+		approval,
+		reads_history
 	}));
 	const find = cachedByHead(indexed);
 	return {
@@ -27305,13 +27953,14 @@ function cachedByHead(indexed) {
 		const step_name = step.step_name !== void 0 && words.has(step.step_name) ? step.step_name : null;
 		const heads = byName.get(step_name) ?? [];
 		for (const known of heads) if (known.step_type === step_type && known.verb === verb) return known.applicable;
-		const applicable = indexed.flatMap(({ policy, index, checkFor, approval }) => {
+		const applicable = indexed.flatMap(({ policy, index, checkFor, approval, reads_history }) => {
 			const check = checkFor(step);
 			return check === null ? [] : [{
 				policy,
 				index,
 				check,
-				approval
+				approval,
+				reads_history
 			}];
 		});
 		if (count >= maxHeads) byName.clear();
@@ -27338,6 +27987,79 @@ function resultOf$1({ id, name, severity, rule_type, mode, manifest_id }, violat
 	};
 }
 
+// engine/policy/history.ts
+const nothing = {
+	length: 0,
+	end: null,
+	finished: false,
+	tools: null,
+	others: null
+};
+function newHistory(plan, is_whole = true) {
+	return {
+		...nothing,
+		states: plan.trackers.map((tracker) => tracker.init()),
+		lost: is_whole ? null : plan.trackers.map(() => true),
+		deferred: null
+	};
+}
+function newDeferredHistory(plan) {
+	const states = plan.trackers.map((tracker) => tracker.costly === void 0 ? tracker.init() : null);
+	const deferred = {
+		steps: [],
+		added: plan.trackers.map(() => 0)
+	};
+	return {
+		...nothing,
+		states,
+		lost: null,
+		deferred
+	};
+}
+const maxDeferred = 256;
+function record(plan, history, step, at) {
+	if (isBlocked(step)) return;
+	const type = canonicalType(step.step_type);
+	const recorded = {
+		step,
+		type,
+		position: history.length + 1,
+		at,
+		texts: new RecordedTexts(step, type)
+	};
+	const { deferred, states } = history;
+	for (let index = 0; index < plan.trackers.length; index++) {
+		const tracker = plan.trackers[index];
+		if (deferred === null || tracker.costly === void 0) states[index] = tracker.add(states[index], recorded);
+	}
+	if (deferred !== null && deferred.steps.push(recorded) === maxDeferred) addAllDeferred(plan, history, deferred);
+	narrowToolsBy(history, step);
+	history.others = lessTrusted(history.others, othersIn(step));
+	history.length = recorded.position;
+	if (isEnd(step)) noteEnd(plan, history, recorded);
+	else history.finished = false;
+}
+function noteEnd({ trackers }, history, recorded) {
+	for (const [index, { end }] of trackers.entries()) if (end !== void 0) history.states[index] = end(history.states[index]);
+	history.end = evidenceOfRecorded(recorded);
+	history.finished ||= recorded.type === "task.end";
+}
+function occasionIn({ finished }, step) {
+	return finished ? "step" : occasionOf(step);
+}
+function addDeferred({ trackers }, { states }, slot, deferred) {
+	const tracker = trackers[slot];
+	const { steps, added } = deferred;
+	states[slot] ??= tracker.init();
+	for (let next = added[slot] ?? 0; next < steps.length; next++) states[slot] = tracker.add(states[slot], steps[next]);
+	added[slot] = steps.length;
+}
+function addAllDeferred(plan, history, deferred) {
+	for (const [slot, tracker] of plan.trackers.entries()) if (tracker.costly !== void 0) addDeferred(plan, history, slot, deferred);
+	deferred.steps.length = 0;
+	deferred.added.fill(0);
+}
+
 // engine/policy/compile.ts
 function compile(offered) {
 	return compileWith(offered, newEnvironment(false));
@@ -27347,12 +28069,14 @@ function compileWith(offered, environment) {
 	const dropped = [];
 	const enabled = offered.filter((policy) => policy.enabled).sort((a, b) => a.id - b.id);
 	for (const policy of enabled) try {
-		const own = environment.at(policy.scope);
+		const own = environment.at(policy.scope, policy.severity === "critical" && policy.scope === "step_execution");
 		const rule = compileRule(policy.rule_type, policy.params, own);
+		const approval = compileApproval(policy, own);
 		policies.push({
 			policy,
 			...rule,
-			approval: compileApproval(policy, own)
+			approval,
+			reads_history: own.tracked()
 		});
 	} catch (error) {
 		if (!(error instanceof ParameterError)) throw error;
@@ -27393,33 +28117,104 @@ function newEnvironment(valid) {
 	const track = (tracker) => {
 		const index = known.get(tracker.key) ?? trackers.push(tracker) - 1;
 		known.set(tracker.key, index);
-		if (tracker.costly === void 0) return (history) => history.states[index];
-		return (history) => {
+		const read = (history) => history.states[index];
+		if (tracker.costly === void 0) return Object.assign(read, { slot: index });
+		const readAll = (history) => {
 			if (history.deferred !== null) addDeferred({ trackers }, history, index, history.deferred);
 			return history.states[index];
 		};
+		return Object.assign(readAll, { slot: index });
 	};
 	const readings = newReadings();
-	return {
-		trackers,
-		at: (scope) => ({
+	const at = (scope, blocks) => {
+		let tracked = false;
+		const trackOwn = (tracker) => {
+			tracked = true;
+			return track(tracker);
+		};
+		return {
 			scope,
 			valid,
-			track,
-			readings
-		})
+			blocks,
+			track: trackOwn,
+			readings,
+			tracked: () => tracked
+		};
+	};
+	return {
+		trackers,
+		at
 	};
 }
 function rejected(policy, reason) {
-	const { id, name, manifest_path } = policy;
+	const { id, name, severity, manifest_path } = policy;
 	return {
 		name,
 		reason,
+		severity,
 		policy_id: id,
 		source: manifest_path,
 		line: null,
 		column: null
 	};
+}
+
+// engine/policy/messages.ts
+const messages = {
+	AMBIGUOUS_FIELD: "A value in this step can be read in two ways. Send each value once, and as one clear number or text.",
+	BUDGET_EXCEEDED: "This step would use more than this task may. Use less, or end the task.",
+	CONDITION_HOLDS: "This step is not allowed under the present conditions. Do it in a way that its policy allows.",
+	CONDITION_VIOLATED: "This step does not meet the conditions of its policy. Do it in a way that meets them.",
+	CREDIT_SPENT: "The preparation for this step was already used for another one. Do the preparation again first.",
+	DOMAIN_NOT_ALLOWED: "This destination is not allowed. Use a destination from the list of allowed ones.",
+	FIELD_EMPTY: "A value that this step needs is missing. Send the step with that value.",
+	FIELD_NOT_IN_LIST: "A value of this step is not one of the allowed values. Use an allowed value.",
+	FIELD_NOT_IN_RANGE: "A number of this step is outside the allowed range. Use a number within it.",
+	FIELD_NO_MATCH: "A value of this step does not have the required form. Use a value of that form.",
+	FLOW_LIMIT: "This task holds more content than can be checked. Do this step in a new, shorter task.",
+	FORBIDDEN_FOR_CLASSIFICATION: "An agent of this risk level may not do this step. Leave it to a person or another agent.",
+	FORBIDDEN_PREDECESSOR: "This step is not allowed after an earlier step of this task. Do it in a new task, or leave it out.",
+	FORBIDDEN_SEQUENCE: "This step is not allowed after the steps before it. Do it in a new task, or leave it out.",
+	GATE_FAILED: "The latest check or approval did not pass. Get a new one that passes before this step.",
+	GATE_MISSING: "This step needs a check or an approval first. Get it, then do this step.",
+	GATE_NOT_BOUND: "No approval is for exactly this step. Get an approval of this step before it runs.",
+	GATE_SPENT: "The approval of this step was already used. Get a new approval before this step.",
+	GATE_STALE: "The check or approval of this step is too old. Get a new one right before this step.",
+	HISTORY_LOST: "Earlier steps of this task are not known, so this step cannot be checked. Do it in a new task.",
+	HOST_UNREADABLE: "The destination of this step cannot be read. Write it as a plain address.",
+	INTERVENED: "Another step came between this step and its preparation. Do the preparation again right before this step.",
+	NAME_NOT_ALLOWED: "This tool is not one that this task may use. Use one of the tools that the task declared.",
+	NODE_MISSING: "A required step is missing in this task. Do that step before the task ends.",
+	NOT_DIRECTLY_PRECEDED: "The step right before this one is not the required one. Do the required step first.",
+	NOT_IN_HISTORY: "A required earlier step is missing in this task. Do that step first.",
+	NOT_SUCH_STEP: "This kind of step is not allowed here. Use a kind of step that its policy allows.",
+	NOT_TEXT: "A value of this step must be plain text. Send it as text.",
+	NO_CONDITION_HOLDS: "This step meets none of the conditions that would allow it. Meet one of them first.",
+	OUTSIDE_HOURS: "This step is not allowed at this time. Do it within the allowed hours.",
+	PATH_OUTSIDE_ROOT: "This path is outside the folder of the project. Use a path inside that folder.",
+	PATH_UNREADABLE: "The path of this step cannot be read. Write it as a plain path inside the folder of the project.",
+	PATTERN_FOUND: "This step holds data that must not be sent. Remove that data, then send the step.",
+	PATTERN_MISSING: "A required text is missing in this step. Send the step with that text.",
+	PREDECESSOR_MISSING: "A required step is missing before this one. Do that step first.",
+	RULE_ERROR: "This step cannot be checked, so it is not allowed. Do it in a simpler form.",
+	SEQUENCE_MISSING: "The required steps before this one are missing or in another order. Do them in order first.",
+	STOPPED: "A person has stopped this agent. Do not try again; end the task and tell the user that it was stopped.",
+	TAINTED: "This step is not allowed after this task has read such content. Do it in a task that has not read it.",
+	TOO_FAST: "Too many such steps came in a short time. Wait before the next one.",
+	TOO_LONG: "A value of this step is too long. Send a shorter one.",
+	TOO_MANY_CALLS: "This task has used all its calls of tools. End the task.",
+	TOO_MANY_IN_A_ROW: "Too many such steps came in a row. Do a step of another kind first.",
+	TOO_MANY_STEPS: "This task has done as many such steps as it may. End the task, or go on without such a step.",
+	UNGOVERNED: "No policy is in effect, so no step is allowed. Wait until a person has mended this.",
+	VALUE_FLOW: "This step would send content to a place where it must not go. Leave that content out.",
+	VALUE_MISSING: "This step lacks a value that must come from the user or a trusted source. Ask the user for it.",
+	VALUE_NOT_GIVEN: "A value of this step was not given by the user or a trusted source. Ask the user for it."
+};
+const ofOtherCodes = "This step is not allowed. Do it in another way, or end the task.";
+const askMessage = "This step needs the approval of a person. Wait for the approval, or go on without this step.";
+const noticeMessage = "This step may go on. It is noted for the people who oversee this agent.";
+function messageOf(code) {
+	return Object.hasOwn(messages, code) ? messages[code] ?? ofOtherCodes : ofOtherCodes;
 }
 
 // engine/policy/evaluate.ts
@@ -27468,6 +28263,7 @@ function resultFor(findings, { planned, answer }, context) {
 		...resultOf$1(planned.policy, null, false),
 		approved_by_step: approval.step
 	};
+	result.message = approval !== null ? askMessage : isBlocking ? messageOf(answer.code) : noticeMessage;
 	if (counts) findings.risk_score = Math.max(findings.risk_score, riskOf[result.severity]);
 	if (approval !== null) {
 		violations.splice(findings.blocking + approvals.length, 0, result);
@@ -27486,6 +28282,7 @@ function decisionOf({ violations, approvals, blocking, risk_score }, policies, p
 		blocked,
 		outcome,
 		reason: blocked ? reasonOf(outcome, violations[0], (blocking || approvals.length) - 1) : null,
+		message: blocked ? violations[0]?.message ?? null : null,
 		violations,
 		approvals: outcome === "ask" ? approvals : [],
 		risk_score,
@@ -27545,10 +28342,12 @@ function failure(error, context) {
 		evidence
 	};
 }
-function resultWith({ policy }, violation, { step, now }) {
+function resultWith(planned, violation, context) {
+	const { policy } = planned;
+	const { step, now } = context;
 	const violation_details = {
 		code: violation.code,
-		reason: violation.message,
+		reason: violation.message + (planned.reads_history ? afterEnd(context) : ""),
 		rule_type: policy.rule_type,
 		params: policy.params,
 		evidence: violation.evidence.slice(),
@@ -27558,6 +28357,10 @@ function resultWith({ policy }, violation, { step, now }) {
 	if (remedy_steps !== void 0) violation_details.remedy_steps = bodiesOf(remedy_steps, step?.task_id);
 	const waived = policy.waived_until !== void 0 && now < policy.waived_until;
 	return resultOf$1(policy, violation_details, waived);
+}
+function afterEnd({ step, history: { end } }) {
+	if (step === null || end === null || isEnd(step)) return "";
+	return `; ${typeof step.task_id === "string" ? `task ${quote$2(step.task_id)}` : "the task"} ended at step ${end.step}: use a new id for each run`;
 }
 function bodiesOf(steps, task_id) {
 	return steps.map((step) => ({ step: {
@@ -27605,10 +28408,7 @@ function readTraceLine(text) {
 		const fault = notText(rest, idMembers);
 		if (fault !== null) return problem(fault);
 	}
-	if (kind === "end") return {
-		kind,
-		task_id: rest.task_id
-	};
+	if (kind === "end") return endOf(line);
 	if (kind === "evaluation") return evaluationOf(rest);
 	if (kind !== void 0 && kind !== "step") return {
 		kind: "other",
@@ -27616,13 +28416,29 @@ function readTraceLine(text) {
 	};
 	return stepOf(rest);
 }
+function endOf({ task_id, step, agent_id, recorded_at }) {
+	const members = {
+		...typeof task_id === "string" && { task_id },
+		...typeof agent_id === "string" && { agent_id },
+		...Number.isSafeInteger(step) && { step },
+		...typeof recorded_at === "string" && parseTimestamp(recorded_at) !== null && { timestamp: recorded_at }
+	};
+	return {
+		kind: "end",
+		task_id: members.task_id,
+		step: {
+			...members,
+			step_type: "task.end"
+		}
+	};
+}
 function stepOf(value) {
 	const step = value;
 	if (typeof step.step_type !== "string") return problem("`step_type` is missing: every step has one");
 	for (const name of Object.keys(value)) if (value[name] === null) delete value[name];
 	const fault = notText(value, textMembers) ?? notFlag(value) ?? verbFault(step);
 	if (fault !== null) return problem(fault);
-	if (step.timestamp != null && parseTimestamp(step.timestamp) === null) return problem(`\`timestamp\` is ${quote$2(step.timestamp)}: write an RFC 3339 time, such as 2026-01-31T08:00:00Z`);
+	if (step.timestamp != null && parseTimestamp(step.timestamp) === null) return problem(`\`timestamp\` is ${quote$2(step.timestamp)}: write an ISO 8601 time, such as 2026-01-31T08:00:00Z`);
 	if (isDeeperThan(step, 64)) return problem(`the step is nested deeper than ${64} levels`);
 	return {
 		kind: "step",
@@ -27914,20 +28730,6 @@ function historyOf(set, steps, times) {
 	return history;
 }
 
-// engine/policy/runs.ts
-function startsRun(state, step_type) {
-	if (state === "none") return true;
-	const type = canonicalType(step_type);
-	return state === "ended" && type !== "task.error" && type !== "task.end";
-}
-function stateAfter(state, step_type) {
-	if (canonicalType(step_type) === "task.end") return "ended";
-	return startsRun(state, step_type) ? "running" : state;
-}
-function occasionIn(state, step) {
-	return state === "ended" ? "step" : occasionOf(step);
-}
-
 // engine/impact/replay-causes.ts
 function effectOf$2({ policy }, result, outcome) {
 	if (result.waived) return "waived";
@@ -27999,7 +28801,7 @@ function newTally({ listed }) {
 		examples: listed.map(() => null)
 	};
 }
-function countDecision(tally, { listed }, decision, run, place) {
+function countDecision(tally, { listed }, decision, task, place) {
 	if (decision.policies === decision.passed) return;
 	for (const result of decision.policies) {
 		const { policy_id: id } = result;
@@ -28010,23 +28812,22 @@ function countDecision(tally, { listed }, decision, run, place) {
 			const effect = effectOf$2(policy, result, decision.outcome);
 			if (effect === "blocks") count(tally.blocked, id);
 			if (effect === "asks") count(tally.asked, id);
-			countTask(tally, result, run, place);
+			countTask(tally, result, task, place);
 		} else if (result.approved_by_step !== void 0) {
 			count(tally.approved, id);
 			count(tally.passed, id);
 		}
 	}
 }
-function countTask({ tasks_violated, examples }, { policy_id: id }, run, place) {
-	run.violated ??= /* @__PURE__ */ new Set();
-	if (run.violated.has(id)) return;
-	run.violated.add(id);
+function countTask({ tasks_violated, examples }, { policy_id: id }, task, place) {
+	task.violated ??= /* @__PURE__ */ new Set();
+	if (task.violated.has(id)) return;
+	task.violated.add(id);
 	count(tasks_violated, id);
 	if (examples[id] !== null) return;
-	const { task_id, run: number, step } = place();
+	const { task_id, step } = place();
 	examples[id] = {
 		task_id,
-		run: number,
 		step
 	};
 }
@@ -28063,8 +28864,94 @@ function tasksWith({ views }, side, id) {
 	return tasks;
 }
 
+// engine/impact/replay-tasks.ts
+function newMarks() {
+	return {
+		blocked: false,
+		asked: false,
+		warned: false
+	};
+}
+function mark$1(marks, outcome) {
+	if (outcome === "block") marks.blocked = true;
+	else if (outcome === "ask") marks.asked = true;
+	else if (outcome === "warn") marks.warned = true;
+}
+function changeOf$1(old, now) {
+	if (old.blocked !== now.blocked) return now.blocked ? "newly_blocked" : "no_longer_blocked";
+	return now.asked && !old.asked && !old.blocked ? "newly_asked" : null;
+}
+function createReplayedTasks(bounds, begin) {
+	const table = {
+		...bounds,
+		begin,
+		running: /* @__PURE__ */ new Map(),
+		ended: /* @__PURE__ */ new Map(),
+		past: /* @__PURE__ */ new Map(),
+		last: null
+	};
+	return {
+		open: (task_id, source) => open(table, task_id, source),
+		find: (task_id) => find(table, task_id),
+		finish: (task) => finish(table, task)
+	};
+}
+function find({ last, running, ended, past }, task_id) {
+	if (last?.task_id === task_id) return last;
+	return running.get(task_id) ?? ended.get(task_id) ?? past.get(task_id) ?? null;
+}
+function open(table, task_id, source) {
+	const known = find(table, task_id);
+	if (known !== null && known === table.last) return known;
+	const task = known ?? table.begin(task_id, source);
+	table.last = task;
+	table.ended.delete(task_id);
+	table.past.delete(task_id);
+	table.running.delete(task_id);
+	table.running.set(task_id, task);
+	if (table.running.size > table.max_running) dropFirst(table, table.running);
+	return task;
+}
+function finish(table, task) {
+	const { ended, running } = table;
+	running.delete(task.task_id);
+	if (table.last === task) table.last = null;
+	ended.delete(task.task_id);
+	ended.set(task.task_id, task);
+	if (ended.size > table.max_ended) dropFirst(table, ended);
+}
+function dropFirst({ past, max_past }, tasks) {
+	const [task] = tasks.values();
+	if (task === void 0) return;
+	tasks.delete(task.task_id);
+	task.history = null;
+	if (task.ended) task.agent = null;
+	past.set(task.task_id, task);
+	if (past.size <= max_past) return;
+	const [oldest] = past.keys();
+	if (oldest !== void 0) past.delete(oldest);
+}
+function newReplayedTask(task_id, source, agent, view) {
+	return {
+		task_id,
+		source,
+		one_source: true,
+		history: null,
+		length: 0,
+		now: null,
+		agent,
+		view,
+		ended: false,
+		history_lost: false,
+		after: newMarks(),
+		before: newMarks(),
+		flipped: false,
+		violated: null
+	};
+}
+
 // engine/impact/replay-outcomes.ts
-function createOutcomes(sets, runs, max_listed, onFlip) {
+function createOutcomes(sets, max_listed, onFlip) {
 	const { listed, is_compared } = sets;
 	const tally = newTally(sets);
 	const first_blocks = createList(max_listed);
@@ -28075,38 +28962,40 @@ function createOutcomes(sets, runs, max_listed, onFlip) {
 		warned: 0,
 		flipped: 0,
 		newly_blocked: 0,
+		newly_asked: 0,
 		no_longer_blocked: 0
 	};
-	const noteTask = (run, after, before) => {
-		const was = differenceOf(run);
-		mark$1(run.after, after, tasks);
+	const noteTask = (task, after, before) => {
+		const was = changeOf$1(task.before, task.after);
+		markAndCount(task.after, after, tasks);
 		if (before === null) return;
-		mark$1(run.before, before, null);
-		const is = differenceOf(run);
+		mark$1(task.before, before);
+		const is = changeOf$1(task.before, task.after);
 		if (was !== null) tasks[was] -= 1;
 		if (is !== null) tasks[is] += 1;
 	};
 	return {
 		passed: tally.passed,
-		note: (run, step, number, after, before) => {
-			const place = () => placeOf(run, step, number);
-			countDecision(tally, sets, after, run, place);
-			if (after.blocked && !run.after.blocked && !run.after.asked) first_blocks.add(after.outcome === "block" ? 0 : 1, () => ({
+		note: (task, step, number, after, before) => {
+			const place = () => placeOf(task, step, number);
+			countDecision(tally, sets, after, task, place);
+			if (after.blocked && !task.after.blocked && !task.after.asked) first_blocks.add(after.outcome === "block" ? 0 : 1, () => ({
 				...place(),
 				outcome: after.outcome,
 				policies: causesOf(listed, after)
 			}));
-			noteTask(run, after.outcome, before?.outcome ?? null);
+			noteTask(task, after.outcome, before?.outcome ?? null);
 			if (before === null) return;
-			countDecision(tally, sets, before, run, place);
+			countDecision(tally, sets, before, task, place);
 			if (before.outcome === after.outcome) return;
-			if (!run.flipped) tasks.flipped += 1;
-			run.flipped = true;
+			if (!task.flipped) tasks.flipped += 1;
+			task.flipped = true;
+			const policies = () => differencesOf(listed, before, after);
 			const flip = () => ({
 				...place(),
 				before: before.outcome,
 				after: after.outcome,
-				policies: differencesOf(listed, before, after)
+				policies: policies()
 			});
 			flips.add(rankOf(before.outcome, after.outcome), flip);
 			onFlip?.(flip());
@@ -28117,165 +29006,39 @@ function createOutcomes(sets, runs, max_listed, onFlip) {
 			warned_tasks: tasks.warned,
 			flipped_tasks: is_compared ? tasks.flipped : null,
 			newly_blocked_tasks: is_compared ? tasks.newly_blocked : null,
+			newly_asked_tasks: is_compared ? tasks.newly_asked : null,
 			no_longer_blocked_tasks: is_compared ? tasks.no_longer_blocked : null,
 			policies: rowsOf$1(tally, sets, "new"),
 			old_policies: is_compared ? rowsOf$1(tally, sets, "old") : null,
-			first_blocks: withRuns(first_blocks.result(), runs),
-			flips: withRuns(flips.result(), runs)
+			first_blocks: first_blocks.result(),
+			flips: flips.result()
 		})
 	};
 }
-function mark$1(marks, outcome, counter) {
+function markAndCount(marks, outcome, counter) {
 	if (outcome === "allow") return;
 	const key = {
 		block: "blocked",
 		ask: "asked",
 		warn: "warned"
 	}[outcome];
-	if (!marks[key] && counter !== null) counter[key] += 1;
-	marks[key] = true;
-}
-function differenceOf({ after, before }) {
-	if (after.blocked === before.blocked) return null;
-	return after.blocked ? "newly_blocked" : "no_longer_blocked";
+	if (!marks[key]) counter[key] += 1;
+	mark$1(marks, outcome);
 }
 function rankOf(before, after) {
 	if (after === "block") return 0;
 	if (before === "block") return 1;
 	return before === "ask" || after === "ask" ? 2 : 3;
 }
-function placeOf(run, evaluated, step) {
-	const { task_id, source: file, run_in_source } = run;
+function placeOf({ task_id, source, one_source }, evaluated, step) {
 	const { step_type, verb, step_name } = evaluated;
-	const source = run.last_source === file ? {
-		file,
-		run: run_in_source,
-		runs: null
-	} : null;
 	return {
 		task_id,
-		run: run.run,
-		source,
+		source: one_source ? source : null,
 		step,
 		step_type,
 		verb: verb ?? null,
 		step_name: step_name ?? null
-	};
-}
-function withRuns({ total, listed }, runs) {
-	return {
-		total,
-		listed: listed.map((found) => {
-			const last = found.source === null ? null : runs.find(found.task_id);
-			if (found.source === null || last === null || last.last_source !== found.source.file) return found;
-			return {
-				...found,
-				source: {
-					...found.source,
-					runs: last.run_in_last
-				}
-			};
-		})
-	};
-}
-
-// engine/impact/replay-runs.ts
-function createRuns(bounds, begin) {
-	const table = {
-		...bounds,
-		begin,
-		running: /* @__PURE__ */ new Map(),
-		ended: /* @__PURE__ */ new Map(),
-		past: /* @__PURE__ */ new Map(),
-		last: null,
-		evicted: 0
-	};
-	return {
-		open: (task_id, step_type, source) => open(table, task_id, step_type, source),
-		find: (task_id) => find(table, task_id),
-		settle: (run) => settle(table, run),
-		running: () => table.running.size,
-		evicted: () => table.evicted
-	};
-}
-function find({ last, running, ended, past }, task_id) {
-	if (last?.task_id === task_id) return last;
-	return running.get(task_id) ?? ended.get(task_id) ?? past.get(task_id) ?? null;
-}
-function open(table, task_id, step_type, source) {
-	const known = find(table, task_id);
-	if (known !== null && known === table.last && known.state === "running") return known;
-	const run = known !== null && !startsRun(known.state, step_type) ? known : table.begin(task_id, source, known);
-	table.last = run;
-	table.ended.delete(task_id);
-	table.past.delete(task_id);
-	table.running.delete(task_id);
-	table.running.set(task_id, run);
-	if (table.running.size > table.max_running) evictFirst(table);
-	return run;
-}
-function settle(table, run) {
-	if (run.state === "running") return;
-	const { task_id } = run;
-	table.running.delete(task_id);
-	if (table.last === run) table.last = null;
-	if (run.state === "none") {
-		table.ended.delete(task_id);
-		forget(table, run);
-		return;
-	}
-	table.ended.delete(task_id);
-	table.ended.set(task_id, run);
-	if (table.ended.size <= table.max_ended) return;
-	const [oldest] = table.ended.values();
-	if (oldest === void 0) return;
-	table.ended.delete(oldest.task_id);
-	forget(table, oldest);
-}
-function evictFirst(table) {
-	const [oldest] = table.running.values();
-	if (oldest === void 0) return;
-	table.running.delete(oldest.task_id);
-	table.evicted += 1;
-	forget(table, oldest);
-}
-function forget({ past, max_past }, run) {
-	run.history = null;
-	if (run.state !== "running") run.agent = null;
-	past.delete(run.task_id);
-	past.set(run.task_id, run);
-	if (past.size <= max_past) return;
-	const [oldest] = past.keys();
-	if (oldest !== void 0) past.delete(oldest);
-}
-function newRun(task_id, source, known, agent, view) {
-	const run_in_source = known?.last_source === source ? known.run_in_last + 1 : 1;
-	return {
-		task_id,
-		run: (known?.run ?? 0) + 1,
-		source,
-		run_in_source,
-		last_source: source,
-		run_in_last: run_in_source,
-		state: "none",
-		history: null,
-		length: 0,
-		now: null,
-		agent,
-		view,
-		history_lost: false,
-		after: {
-			blocked: false,
-			asked: false,
-			warned: false
-		},
-		before: {
-			blocked: false,
-			asked: false,
-			warned: false
-		},
-		flipped: false,
-		violated: null
 	};
 }
 
@@ -28363,7 +29126,7 @@ function createSkipped() {
 
 // engine/impact/replay.ts
 const bounds = {
-	max_ended: 100,
+	max_ended: 1e3,
 	max_past: 1e6
 };
 const oneByOne = {
@@ -28374,19 +29137,18 @@ const oneByOne = {
 function createReplay(options) {
 	const { policies, against = null, agent = null, max_running = 1e4, max_listed = 1e3, onStep = null } = options;
 	const sets = createSets(policies, against);
-	const runs = createRuns(options.one_by_one ? oneByOne : {
-		max_running,
-		...bounds
-	}, (task_id, source, known) => {
-		const given = typeof agent === "function" ? agent(task_id) : agent;
-		return newRun(task_id, source, known, given, sets.viewOf(given ?? {}));
-	});
 	const state = {
 		sets,
-		runs,
+		tasks: createReplayedTasks(options.one_by_one ? oneByOne : {
+			max_running,
+			...bounds
+		}, (task_id, source) => {
+			const given = typeof agent === "function" ? agent(task_id) : agent;
+			return newReplayedTask(task_id, source, given, sets.viewOf(given ?? {}));
+		}),
 		is_agent_given: agent !== null,
 		onStep,
-		outcomes: createOutcomes(sets, runs, max_listed, options.onFlip),
+		outcomes: createOutcomes(sets, max_listed, options.onFlip),
 		skipped: createSkipped(),
 		counts: {
 			tasks: 0,
@@ -28399,7 +29161,7 @@ function createReplay(options) {
 	return {
 		add: (line, source = "") => {
 			if (line.kind === "step") addStep(state, line.step, source);
-			else if (line.kind === "end") endTask(state, line.task_id ?? "");
+			else if (line.kind === "end") endTask(state, line.step);
 			else if (line.kind === "evaluation") noteEvaluation(state, line.row.task_id);
 			else if (line.kind === "problem") state.counts.unreadable_lines += 1;
 		},
@@ -28407,92 +29169,89 @@ function createReplay(options) {
 	};
 }
 function addStep(state, step, source) {
-	const { sets, runs, counts } = state;
-	const run = runs.open(step.task_id ?? "", step.step_type, source);
-	if (run.length === 0) {
+	const { sets, tasks, counts } = state;
+	const task = tasks.open(step.task_id ?? "", source);
+	if (task.length === 0) {
 		counts.tasks += 1;
-		state.skipped.noteStep(run.task_id);
-	} else if (run.history === null) loseHistory(state, run);
-	if (run.last_source !== source) {
-		run.last_source = source;
-		run.run_in_last = 1;
-	}
-	run.length += 1;
+		state.skipped.noteStep(task.task_id);
+	} else if (task.history === null) loseHistory(state, task);
+	task.one_source &&= task.source === source;
+	task.length += 1;
 	counts.steps += 1;
-	run.now = timeAfter(run.now, step);
-	run.history ??= newDeferredHistory(sets.whole);
-	takeAgent(state, run, step);
-	evaluateStep(state, run, step, occasionIn(run.state, step), numberOf(step, run));
-	record(sets.whole, run.history, step, run.now);
+	task.now = timeAfter(task.now, step);
+	task.history ??= newDeferredHistory(sets.whole);
+	takeAgent(state, task, step);
+	evaluateStep(state, task, step, occasionIn(task.history, step), numberOf(step, task));
+	recordStep(state, task, step);
 	if (isBlocked(step)) counts.recorded_blocks += 1;
-	const before = run.state;
-	run.state = stateAfter(before, step.step_type);
-	if (run.state === "running") return;
-	if (before !== "ended") counts.ended += 1;
-	runs.settle(run);
+}
+function recordStep({ sets, tasks, counts }, task, step) {
+	if (task.history === null) return;
+	record(sets.whole, task.history, step, task.now ?? 0);
+	if (!task.history.finished) return;
+	if (!task.ended) counts.ended += 1;
+	task.ended = true;
+	tasks.finish(task);
 }
 function numberOf({ step }, { length }) {
 	return Number.isSafeInteger(step) ? step : length;
 }
-function takeAgent({ sets, is_agent_given }, run, { meta }) {
-	const given = is_agent_given || run.agent !== null ? void 0 : meta?.agent;
+function takeAgent({ sets, is_agent_given }, task, { meta }) {
+	const given = is_agent_given || task.agent !== null ? void 0 : meta?.agent;
 	if (given !== void 0) {
-		run.agent = isMap$1(given) ? given : {};
-		run.view = sets.viewOf(run.agent);
+		task.agent = isMap$1(given) ? given : {};
+		task.view = sets.viewOf(task.agent);
 	}
-	if (run.length === 1 || given !== void 0) run.view.tasks += 1;
+	if (task.length === 1 || given !== void 0) task.view.tasks += 1;
 }
-function evaluateStep({ sets, outcomes, onStep }, run, step, occasion, number) {
-	const agent = run.agent ?? noAgent;
+function evaluateStep({ sets, outcomes, onStep }, task, step, occasion, number) {
+	const agent = task.agent ?? noAgent;
 	const context = {
 		step,
 		agent,
 		context: agent,
-		history: run.history ?? newDeferredHistory(sets.whole),
-		now: run.now ?? 0,
+		history: task.history ?? newDeferredHistory(sets.whole),
+		now: task.now ?? 0,
 		readings: []
 	};
-	const { set, against } = run.view;
+	const { set, against } = task.view;
 	const after = evaluateAndCount(set, occasion, context, outcomes.passed);
 	const before = against === null ? null : evaluateAndCount(against, occasion, context, outcomes.passed);
 	onStep?.({
-		task_id: run.task_id,
-		run: run.run,
+		task_id: task.task_id,
 		step,
 		occasion,
 		after,
 		before
 	});
 	if (isQuiet(after) && (before === null || isQuiet(before))) return;
-	outcomes.note(run, step, number, after, before);
+	outcomes.note(task, step, number, after, before);
 }
 const noAgent = {};
 function isQuiet({ policies, passed }) {
 	return policies === passed;
 }
-function endTask(state, task_id) {
-	const run = state.runs.find(task_id);
-	if (run === null) return;
-	if (run.state === "running") {
-		state.counts.ended += 1;
-		const agent_id = run.agent?.agent_id;
-		const step = {
-			...typeof agent_id === "string" && { agent_id },
-			step_type: "task.end",
-			task_id
-		};
-		if (run.history === null) loseHistory(state, run);
-		else evaluateStep(state, run, step, "end", null);
+function endTask(state, step) {
+	const task = state.tasks.find(step.task_id ?? "");
+	if (task === null || task.length === 0 || task.history?.finished === true) return;
+	if (task.history === null) {
+		loseHistory(state, task);
+		return;
 	}
-	run.state = "none";
-	state.runs.settle(run);
+	const agent_id = task.agent?.agent_id;
+	task.now = timeAfter(task.now, step);
+	evaluateStep(state, task, {
+		...typeof agent_id === "string" && { agent_id },
+		...step
+	}, "end", null);
+	recordStep(state, task, step);
 }
-function noteEvaluation({ runs, skipped }, task_id) {
-	if (runs.find(task_id) === null) skipped.noteEvaluation(task_id);
+function noteEvaluation({ tasks, skipped }, task_id) {
+	if (tasks.find(task_id) === null) skipped.noteEvaluation(task_id);
 }
-function loseHistory({ skipped }, run) {
-	if (!run.history_lost) skipped.noteLost(run.task_id);
-	run.history_lost = true;
+function loseHistory({ skipped }, task) {
+	if (!task.history_lost) skipped.noteLost(task.task_id);
+	task.history_lost = true;
 }
 function resultOf({ sets, outcomes, skipped, counts }) {
 	const { tasks, steps, ended, recorded_blocks, unreadable_lines } = counts;
@@ -28997,7 +29756,23 @@ function pairPolicies(old, next) {
 	const after = new Set((next?.policies ?? []).map(({ name }) => name));
 	const gone = /* @__PURE__ */ new Map();
 	for (const policy of before.values()) if (!after.has(policy.name)) gone.set(contentOf(policy), [...gone.get(contentOf(policy)) ?? [], policy]);
-	return [...(next?.policies ?? []).map((policy) => pairOf(before.get(policy.name) ?? gone.get(contentOf(policy))?.shift() ?? null, policy)), ...[...gone.values()].flat().map((policy) => pairOf(policy, null))];
+	const pairs = (next?.policies ?? []).map((policy) => pairOf(before.get(policy.name) ?? gone.get(contentOf(policy))?.shift() ?? null, policy));
+	const left = [...gone.values()].flat();
+	return [...withTightened(pairs, left), ...left.map((policy) => pairOf(policy, null))];
+}
+const maxComparisons = 1e4;
+function withTightened(pairs, left) {
+	let comparisons = 0;
+	return pairs.map((pair) => {
+		if (pair.old !== null || pair.next === null || left.length === 0) return pair;
+		const { next } = pair;
+		const at = left.findIndex((old) => {
+			if (old.rule_type !== next.rule_type || old.scope !== next.scope || ++comparisons > maxComparisons) return false;
+			return effectOn(old, next, diffPolicy(old, next)) === "stricter";
+		});
+		const [old] = at < 0 ? [] : left.splice(at, 1);
+		return old === void 0 ? pair : pairOf(old, next);
+	});
 }
 function changeOf({ old, next, members }) {
 	if (old === null) return next && {
@@ -29038,7 +29813,7 @@ function pairOf(old, next) {
 // engine/impact/diff-waivers.ts
 function diffWaivers(old, next, pairs) {
 	return [...new Set([old, next].flatMap((manifest) => manifest?.waivers ?? []).map(({ agent_key }) => agent_key))].flatMap((agent_key) => {
-		const daysOf = waiverDays(old, next, agent_key);
+		const daysOf = waiverDays$1(old, next, agent_key);
 		return pairs.flatMap((pair) => {
 			const { path: _, effect, ...days } = daysOf(pair) ?? {
 				path: "",
@@ -29055,7 +29830,7 @@ function diffWaivers(old, next, pairs) {
 		});
 	});
 }
-function waiverDays(old, next, agent_key) {
+function waiverDays$1(old, next, agent_key) {
 	const [before, after] = [old, next].map((manifest) => manifest && waivedUntil(manifest, agent_key));
 	return (pair) => {
 		const [until, now] = [before?.get(pair.old?.name ?? ""), after?.get(pair.next?.name ?? "")];
@@ -29094,7 +29869,7 @@ function diffAgents(old, next, pairs, agents) {
 }
 function forLevel(old, next, pairs, level, agent_key) {
 	const [before, after] = [policiesInForce(old, level), policiesInForce(next, level)];
-	const daysOf = waiverDays(old, next, agent_key);
+	const daysOf = waiverDays$1(old, next, agent_key);
 	return {
 		policies_before: before.size,
 		policies_after: after.size,
@@ -29487,13 +30262,13 @@ function findingsOn({ name, manifest: file, line, tasks }) {
 }
 
 // engine/impact/replay-markdown.ts
-function placeCells({ task_id, run, step, step_type, verb, step_name }) {
+function placeCells({ task_id, step, step_type, verb, step_name }) {
 	const what = [
 		step_type,
 		verb,
 		step_name
 	].flatMap((part) => part ?? []).join(" ");
-	return [`${markdownCode(shortened(task_id))}${run === 1 ? "" : ` (run ${run})`}`, `${step === null ? "its end" : step}: ${markdownText$1(shortened(what))}`];
+	return [markdownCode(shortened(task_id)), `${step === null ? "its end" : step}: ${markdownText$1(shortened(what))}`];
 }
 const maxCauses = 5;
 function causesMarkdown(causes) {
@@ -29751,6 +30526,7 @@ const maxItems = 1e3;
 const text = (description) => ({
 	type: "string",
 	minLength: 1,
+	format: "lines",
 	description
 });
 const map = { type: "object" };
@@ -29798,6 +30574,7 @@ const approval = {
 	type: ["object", "null"],
 	additionalProperties: false,
 	description: "on a critical policy: a step that violates it is asked about, and a bound gate allows it",
+	"x-write": "{ check_type: human_approval }",
 	properties: {
 		check_type: {
 			...text("only gates with this `guard.check_type`; default every gate"),
@@ -29849,6 +30626,7 @@ const policy = {
 		severity,
 		description: {
 			type: "string",
+			format: "lines",
 			description: "what the policy checks, and its limits"
 		},
 		risk_classification: {
@@ -29927,7 +30705,7 @@ const step = {
 		task_id: text("shared by all steps of one run"),
 		timestamp: {
 			type: "string",
-			format: "date-time",
+			format: "iso-8601",
 			description: "default one second after the previous step"
 		},
 		step: {
@@ -30052,6 +30830,7 @@ const manifestShape = {
 		version: text("such as \"1.2.0\"; in quotes, so that it stays text"),
 		description: {
 			type: "string",
+			format: "lines",
 			description: "what the manifest is for"
 		},
 		policies: {
@@ -30235,6 +31014,7 @@ function parseManifest(text, file) {
 		"params"
 	], notes);
 	noteTestWords(manifest.tests, notes);
+	noteUntargeted(valid, manifest.tests, notes);
 	const lines = valid.map(([index]) => positionOf(["policies", `${index}`], false).line);
 	return {
 		value: hasHead(written) && ![
@@ -30259,6 +31039,19 @@ function noteWords(words, within, notes) {
 }
 function noteTestWords(tests, notes) {
 	for (const [index, test] of tests) noteWords(unknownWordsInTest(test), ["tests", `${index}`], notes);
+}
+function noteUntargeted(policies, tests, notes) {
+	const all = tests.map(([, test]) => test);
+	for (const [index, policy] of policies) {
+		const found = untargetedIn(policy, all);
+		if (found === null) continue;
+		const path = [
+			"policies",
+			`${index}`,
+			...found.path
+		];
+		notes.add("no-target", path, `${shownPath(path)} ${found.predicate}`);
+	}
 }
 function withVersionAsText(yaml) {
 	const { version } = yaml.value ?? {};
@@ -30397,10 +31190,11 @@ function withOnly(written, { waivers, tests }, valid) {
 	};
 }
 function isValid(policy, index, notes) {
-	const track = () => () => void 0;
+	const track = () => Object.assign(() => void 0, { slot: 0 });
 	const environment = {
 		scope: policy.scope,
 		valid: false,
+		blocks: false,
 		track,
 		readings: newReadings()
 	};
@@ -30432,8 +31226,7 @@ function noteParameter(error, index, notes) {
 }
 
 // engine/manifest/test.ts
-function runTests(manifest, tests = manifest.tests ?? []) {
-	const setFor = setsByAgent(manifest);
+function runTests(manifest, tests = manifest.tests ?? [], setFor = setsByAgent(manifest)) {
 	return tests.map((test) => {
 		const { action, outcome, policies } = explanationOf(setFor(test), test);
 		const violated = policies.filter((policy) => policy.violated).map((policy) => policy.name);
@@ -30474,7 +31267,7 @@ function explanationOf(set, test) {
 		history,
 		now
 	};
-	return explain(set, test.step === void 0 ? "registration" : occasionOf(test.step), context);
+	return explain(set, test.step === void 0 ? "registration" : occasionIn(history, test.step), context);
 }
 function failuresOf({ expect }, { action, outcome }, violated) {
 	const failures = [];
@@ -30633,8 +31426,8 @@ function chosenOf(suite, filter) {
 		tests
 	};
 }
-function resultsOf(manifest, { file, tests, positionOf }) {
-	return runTests(manifest, tests.map(({ test }) => test)).map((result, place) => {
+function resultsOf(manifest, { file, tests, positionOf }, setFor = setsByAgent(manifest)) {
+	return runTests(manifest, tests.map(({ test }) => test), setFor).map((result, place) => {
 		const path = ["tests", `${tests[place]?.index}`];
 		const { line, column } = positionOf([...path, "name"], false);
 		const message = `the test ${quote$2(result.name)} failed: ${result.failures.join("; ")}`;
@@ -30673,21 +31466,24 @@ function validateFiles(files, options) {
 		skipped: others.filter((file) => !sources.has(file)).map(({ path }) => path)
 	};
 }
+function suitesBeside(path, testFiles, value, isBroken) {
+	const names = value?.policies.map(({ name }) => name) ?? [];
+	return testFiles.filter((one) => one.text !== null && testFilesOf(path).includes(one.path)).map((one) => suiteOf(one, names, isBroken));
+}
 function validateManifest(file, testFiles, options) {
 	const { path, text } = file;
 	const reading = parseManifest(text ?? "", path);
 	const { value, errors, warnings } = reading;
-	const names = value?.policies.map(({ name }) => name) ?? [];
 	const suites = [{
 		file: path,
 		tests: value?.tests ?? [],
 		positionOf: reading.positionOf
-	}, ...testFiles.filter((one) => testFilesOf(path).includes(one.path)).map((one) => suiteOf(one, names, errors.length > 0))];
+	}, ...suitesBeside(path, testFiles, value, errors.length > 0)];
 	const findings = [
 		...errors,
 		...warnings,
 		...suites.flatMap((suite) => suite.findings ?? []),
-		...endedWaivers(reading, path, options)
+		...waiverDays(reading, path, options)
 	];
 	const valid = !findings.some(({ severity }) => severity === "error");
 	const usable = valid ? value : null;
@@ -30695,7 +31491,7 @@ function validateManifest(file, testFiles, options) {
 		file: path,
 		name: value?.name ?? null,
 		version: value?.version ?? null,
-		policies: names.length
+		policies: value?.policies.length ?? 0
 	};
 	if (usable === null || options.tests === "off") return {
 		...head,
@@ -30736,23 +31532,27 @@ function validateManifest(file, testFiles, options) {
 		]
 	};
 }
-function endedWaivers({ value, positionOf }, file, { now }) {
+const farMs = 316224e5;
+function waiverDays({ value, positionOf }, file, { now }) {
 	return (value?.waivers ?? []).flatMap(({ policy, agent_key, expires }, index) => {
 		const day = parseTimestamp(`${expires}T00:00:00Z`);
-		if (day === null || day + 864e5 > now) return [];
+		const isPast = day !== null && day + 864e5 <= now;
+		if (day === null || !isPast && day <= now + farMs) return [];
 		const path = [
 			"waivers",
 			`${index}`,
 			"expires"
 		];
-		const message = `\`waivers[${index}].expires\`: the waiver of ${quote$2(policy)} for ${quote$2(agent_key)} ended on ${expires}: remove it, or have it approved again`;
-		return [findingAt("expired-waiver", message, {
+		const waiver = `\`waivers[${index}].expires\`: the waiver of ${quote$2(policy)} for ${quote$2(agent_key)}`;
+		const place = {
 			file,
 			...positionOf(path, false),
 			path: path.join(".")
-		})];
+		};
+		return isPast ? [findingAt("expired-waiver", `${waiver} ended on ${expires}: remove it, or have it approved again`, place)] : [findingAt("far-waiver", `${waiver} lasts until ${expires}, ${farWords}`, place)];
 	});
 }
+const farWords = "more than a year from now: write an earlier day, and have the waiver approved again when it ends";
 function withoutTests(file, { positionOf }) {
 	return findingAt("no-tests", "the manifest has no test: add `tests`, with a step that violates each policy and one that passes", {
 		file,
@@ -31388,6 +32188,7 @@ const testModes = [
 const failures = [
 	"error",
 	"warning",
+	"looser",
 	"never"
 ];
 function readInputs(env, workspace) {
@@ -31441,23 +32242,25 @@ function insideOf(workspace, path) {
 	return isAbsolute(normal) || normal.split("/")[0] === ".." ? null : normal;
 }
 const refForm = /^(?!.*(\.\.|@\{|\/\/))[\p{L}\p{N}_][\p{L}\p{N}_./+@#-]*([~^]\d*)*$/u;
-function problemsOf({ paths, base_ref }) {
+function problemsOf({ paths, base_ref, fail_on }) {
 	const excluded = paths.find((path) => path.startsWith("!"));
 	return [
 		...paths.length === 0 ? ["`paths` must name at least one file or folder, such as `policies`"] : [],
 		...excluded === void 0 ? [] : [`\`paths\` cannot exclude: name what to check instead of ${quote$2(excluded)}`],
+		...fail_on === "looser" && base_ref === "none" ? ["`fail-on: looser` needs a comparison: remove `base-ref: none`"] : [],
 		...base_ref === "" || base_ref.length <= 250 && refForm.test(base_ref) ? [] : [`\`base-ref\` must be a commit, a branch or a tag, such as \`origin/main\`, found ${quote$2(base_ref)}`]
 	];
 }
 
 // action/report/outputs.ts
 function outputsOf({ totals, valid }) {
-	const { affected_agents, ...numbers } = totals;
+	const { affected_agents, ungoverned_agents, ...numbers } = totals;
 	const rows = Object.entries(numbers).map(([name, value]) => [name.replace("_", "-"), value === null ? "" : `${value}`]);
 	return new Map([
 		["valid", `${valid}`],
 		...rows,
-		["affected-agents", JSON.stringify(affected_agents)]
+		["affected-agents", JSON.stringify(affected_agents)],
+		["ungoverned-agents", JSON.stringify(ungoverned_agents)]
 	]);
 }
 function outputText(outputs, randomName) {
@@ -31469,16 +32272,20 @@ function outputText(outputs, randomName) {
 }
 
 // action/report/report.ts
-function reportOf(parts, { strict, fail_on }) {
+function reportOf({ lacks_base, ...parts }, { strict, fail_on }) {
 	const totals = totalsOf(parts);
 	const valid = totals.errors === 0 && !(strict && totals.warnings > 0);
-	const is_bad = !valid || fail_on === "warning" && totals.warnings > 0;
+	const is_bad = !valid || fail_on === "warning" && totals.warnings > 0 || fail_on === "looser" && (lacks_base || takesAway(parts, totals));
 	return {
 		...parts,
 		totals,
 		valid,
 		failed: fail_on !== "never" && is_bad
 	};
+}
+function takesAway({ comparison }, { looser, ungoverned_agents }) {
+	const hits = comparison?.report.manifests.flatMap(({ agents }) => agents.flatMap(({ policies }) => policies)) ?? [];
+	return (looser ?? 0) > 0 || ungoverned_agents.length > 0 || (comparison?.left_out.length ?? 0) > 0 || hits.some(({ change }) => change === "looser" || change === "removed");
 }
 function totalsOf({ validation: { manifests, findings }, comparison }) {
 	const count = (severity) => findings.filter((finding) => finding.severity === severity).length;
@@ -31495,7 +32302,8 @@ function totalsOf({ validation: { manifests, findings }, comparison }) {
 		stricter: counts === void 0 ? null : counts.stricter + counts.added,
 		looser: counts === void 0 ? null : counts.looser + counts.removed,
 		changed: counts === void 0 ? null : counts.changed,
-		affected_agents: comparison?.report.affected_agents ?? []
+		affected_agents: comparison?.report.affected_agents ?? [],
+		ungoverned_agents: comparison?.report.ungoverned_agents ?? []
 	};
 }
 function reportJson({ validation, notes, comparison, impact, totals, valid, failed }) {
@@ -31573,9 +32381,10 @@ function impactParts(impact) {
 	];
 }
 function headline({ result, is_compared }) {
-	const { tasks, blocked_tasks, asked_tasks, newly_blocked_tasks, no_longer_blocked_tasks, flipped_tasks } = result;
-	if (!is_compared) return `**${blocked_tasks} of ${counted$1(tasks, "task")} would be blocked; in ${asked_tasks} a person would be asked.**`;
-	return `${`**${newly_blocked_tasks ?? 0} of ${counted$1(tasks, "task")} would now be blocked, ${no_longer_blocked_tasks ?? 0} no longer.**`} In ${counted$1(flipped_tasks ?? 0, "task")} at least one step has another outcome.`;
+	const { tasks, blocked_tasks, asked_tasks, flipped_tasks } = result;
+	const { newly_blocked_tasks, newly_asked_tasks, no_longer_blocked_tasks } = result;
+	if (!is_compared) return `**${blocked_tasks} of ${counted$1(tasks, "task")} would be blocked; ${asked_tasks} would wait for a person.**`;
+	return `${`**${newly_blocked_tasks ?? 0} of ${counted$1(tasks, "task")} would now be blocked, ${newly_asked_tasks ?? 0} would now wait for a person, ${no_longer_blocked_tasks ?? 0} would no longer be blocked.**`} In ${counted$1(flipped_tasks ?? 0, "task")} at least one step has another outcome.`;
 }
 function flips({ flips: { total, listed } }) {
 	return rowsOf(listed.slice(0, maxSteps).map((flip) => row(...placeCells(flip), flip.before, `**${flip.after}**`, causesMarkdown(flip.policies))), total);
@@ -31627,15 +32436,18 @@ function summaryOf(report, address) {
 	].join("\n\n")}\n\n`;
 }
 function head({ valid, failed, totals, notes, comparison }) {
-	const { errors, warnings, tests_failed, affected_agents } = totals;
+	const { errors, warnings, tests_failed, affected_agents, ungoverned_agents } = totals;
 	const others = errors - tests_failed;
 	const wrong = [
 		...others > 0 ? [`${counted$1(others, "error")} to correct`] : [],
 		...tests_failed > 0 ? [counted$1(tests_failed, "failed test")] : [],
 		...warnings > 0 ? [counted$1(warnings, "warning")] : []
 	];
+	const bare = ungoverned_agents.length;
+	const mark = valid ? failed || warnings > 0 || bare > 0 ? "⚠️" : "✅" : "❌";
+	const left = bare === 0 ? "" : `; ${counted$1(bare, "agent")} would have no policy left`;
 	return [
-		`# ${valid ? failed || warnings > 0 ? "⚠️" : "✅" : "❌"} Policies: ${valid ? "the manifests are valid" : "the manifests are not valid"}${wrong.length > 0 ? ` (${wrong.join(", ")})` : ""}`,
+		`# ${mark} Policies: ${valid ? "the manifests are valid" : "the manifests are not valid"}${wrong.length > 0 ? ` (${wrong.join(", ")})` : ""}${left}`,
 		`${sentenceOf(totals)}. ${failed ? "**This step fails.**" : "This step does not fail."}`,
 		...comparison === null ? [] : [changeSentence(totals, affected_agents, comparison.left_out.length)],
 		...notes.map(({ title, message }) => `> **${markdownText$1(title)}:** ${messageMarkdown(message)}`)
@@ -31705,6 +32517,7 @@ async function run(outside) {
 		},
 		comparison,
 		impact,
+		lacks_base: comparison === null && notes.length > 0,
 		notes: [...notes, ...traces.length > 0 && impact === null ? [notReplayed] : []]
 	}, inputs);
 	await publish(report, inputs, outside);

@@ -24,10 +24,11 @@ export function impactParts(impact: Impact | null): string[] {
 }
 
 function headline({ result, is_compared }: Impact): string {
-  const { tasks, blocked_tasks, asked_tasks, newly_blocked_tasks, no_longer_blocked_tasks, flipped_tasks } = result
+  const { tasks, blocked_tasks, asked_tasks, flipped_tasks } = result
+  const { newly_blocked_tasks, newly_asked_tasks, no_longer_blocked_tasks } = result
   if (!is_compared)
-    return `**${blocked_tasks} of ${counted(tasks, 'task')} would be blocked; in ${asked_tasks} a person would be asked.**`
-  const now = `**${newly_blocked_tasks ?? 0} of ${counted(tasks, 'task')} would now be blocked, ${no_longer_blocked_tasks ?? 0} no longer.**`
+    return `**${blocked_tasks} of ${counted(tasks, 'task')} would be blocked; ${asked_tasks} would wait for a person.**`
+  const now = `**${newly_blocked_tasks ?? 0} of ${counted(tasks, 'task')} would now be blocked, ${newly_asked_tasks ?? 0} would now wait for a person, ${no_longer_blocked_tasks ?? 0} would no longer be blocked.**`
   return `${now} In ${counted(flipped_tasks ?? 0, 'task')} at least one step has another outcome.`
 }
 

@@ -3,11 +3,16 @@ import type { Report } from './report.js'
 
 /** Every output with its value as text, in the order of action.yml. */
 export function outputsOf({ totals, valid }: Report): ReadonlyMap<string, string> {
-  const { affected_agents, ...numbers } = totals
+  const { affected_agents, ungoverned_agents, ...numbers } = totals
   const rows = Object.entries(numbers).map(
     ([name, value]) => [name.replace('_', '-'), value === null ? '' : `${value}`] as const,
   )
-  return new Map([['valid', `${valid}`], ...rows, ['affected-agents', JSON.stringify(affected_agents)]])
+  return new Map([
+    ['valid', `${valid}`],
+    ...rows,
+    ['affected-agents', JSON.stringify(affected_agents)],
+    ['ungoverned-agents', JSON.stringify(ungoverned_agents)],
+  ])
 }
 
 /**

@@ -17,6 +17,8 @@ export interface Totals {
   /** Neither is certain. */
   readonly changed: number | null
   readonly affected_agents: readonly string[]
+  /** Agents of the inventory that are left without a policy. */
+  readonly ungoverned_agents: readonly string[]
 }
 
 export interface Report {
@@ -31,16 +33,39 @@ export interface Report {
   readonly failed: boolean
 }
 
-type Parts = Pick<Report, 'validation' | 'notes' | 'comparison' | 'impact'>
+type Parts = Pick<Report, 'validation' | 'notes' | 'comparison' | 'impact'> & {
+  /** The change has a base that could not be read. */
+  readonly lacks_base: boolean
+}
 
-export function reportOf(parts: Parts, { strict, fail_on }: Pick<Inputs, 'strict' | 'fail_on'>): Report {
+export function reportOf(
+  { lacks_base, ...parts }: Parts,
+  { strict, fail_on }: Pick<Inputs, 'strict' | 'fail_on'>,
+): Report {
   const totals = totalsOf(parts)
   const valid = totals.errors === 0 && !(strict && totals.warnings > 0)
-  const is_bad = !valid || (fail_on === 'warning' && totals.warnings > 0)
+  const is_bad =
+    !valid ||
+    (fail_on === 'warning' && totals.warnings > 0) ||
+    (fail_on === 'looser' && (lacks_base || takesAway(parts, totals)))
   return { ...parts, totals, valid, failed: fail_on !== 'never' && is_bad }
 }
 
-function totalsOf({ validation: { manifests, findings }, comparison }: Parts): Totals {
+/** What is not compared could be looser. */
+function takesAway({ comparison }: Pick<Parts, 'comparison'>, { looser, ungoverned_agents }: Totals): boolean {
+  const hits = comparison?.report.manifests.flatMap(({ agents }) => agents.flatMap(({ policies }) => policies)) ?? []
+  return (
+    (looser ?? 0) > 0 ||
+    ungoverned_agents.length > 0 ||
+    (comparison?.left_out.length ?? 0) > 0 ||
+    hits.some(({ change }) => change === 'looser' || change === 'removed')
+  )
+}
+
+function totalsOf({
+  validation: { manifests, findings },
+  comparison,
+}: Pick<Report, 'validation' | 'comparison'>): Totals {
   const count = (severity: Finding['severity']) => findings.filter((finding) => finding.severity === severity).length
   const tests = manifests.flatMap((manifest) => manifest.tests)
   const passed = tests.filter((test) => test.passed).length
@@ -56,6 +81,7 @@ function totalsOf({ validation: { manifests, findings }, comparison }: Parts): T
     looser: counts === undefined ? null : counts.looser + counts.removed,
     changed: counts === undefined ? null : counts.changed,
     affected_agents: comparison?.report.affected_agents ?? [],
+    ungoverned_agents: comparison?.report.ungoverned_agents ?? [],
   }
 }
 

@@ -33,17 +33,19 @@ export function summaryOf(report: Report, address: string | null): string {
 }
 
 function head({ valid, failed, totals, notes, comparison }: Report): string[] {
-  const { errors, warnings, tests_failed, affected_agents } = totals
+  const { errors, warnings, tests_failed, affected_agents, ungoverned_agents } = totals
   const others = errors - tests_failed
   const wrong = [
     ...(others > 0 ? [`${counted(others, 'error')} to correct`] : []),
     ...(tests_failed > 0 ? [counted(tests_failed, 'failed test')] : []),
     ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
   ]
-  const mark = valid ? (failed || warnings > 0 ? '⚠️' : '✅') : '❌'
+  const bare = ungoverned_agents.length
+  const mark = valid ? (failed || warnings > 0 || bare > 0 ? '⚠️' : '✅') : '❌'
+  const left = bare === 0 ? '' : `; ${counted(bare, 'agent')} would have no policy left`
   const verdict = valid ? 'the manifests are valid' : 'the manifests are not valid'
   return [
-    `# ${mark} Policies: ${verdict}${wrong.length > 0 ? ` (${wrong.join(', ')})` : ''}`,
+    `# ${mark} Policies: ${verdict}${wrong.length > 0 ? ` (${wrong.join(', ')})` : ''}${left}`,
     `${sentenceOf(totals)}. ${failed ? '**This step fails.**' : 'This step does not fail.'}`,
     ...(comparison === null ? [] : [changeSentence(totals, affected_agents, comparison.left_out.length)]),
     ...notes.map(({ title, message }) => `> **${markdownText(title)}:** ${messageMarkdown(message)}`),

@@ -74,6 +74,50 @@ describe('a change', () => {
     expect(result.summary).toContain('manifest deleted')
   })
 
+  it.each([
+    { what: 'a removed policy', files: { 'p/a.yaml': manifest(policy('Second')) }, code: 1 },
+    { what: 'an added policy', files: { 'p/a.yaml': old + policy('Third') }, code: 0 },
+    {
+      what: 'a deleted manifest of an agent',
+      files: { 'p/a.yaml': null, 'p/b.yaml': old.replace('Desk', 'B') },
+      code: 1,
+    },
+    {
+      what: 'a manifest that cannot be compared',
+      base: { 'p/a.yaml': 'policies: 1\n' },
+      files: { 'p/a.yaml': old },
+      code: 1,
+    },
+  ])('of $what ends with $code where `fail-on` is `looser`', ({ base, files, code }) => {
+    const { workspace, event } = repository(base)
+    const given: Readonly<Record<string, string | null>> = files
+    for (const [path, text] of Object.entries({ 'agents.yaml': inventory, ...given })) {
+      if (text === null) workspace.git('rm', '-q', path)
+      else workspace.write({ [path]: text })
+    }
+    workspace.commit()
+    const inputs = { paths: 'p', inventory: 'agents.yaml' }
+    expect(runAction(workspace, { ...inputs, 'fail-on': 'looser' }, { event }).code).toBe(code)
+    expect(runAction(workspace, inputs, { event }).code).toBe(0)
+  })
+
+  it('whose base is missing fails where `fail-on` is `looser`, and `base-ref: none` is a wrong input', () => {
+    const { workspace } = repository()
+    const event = { pull_request: { base: { sha: 'a'.repeat(40), ref: 'main' } } }
+    expect(runAction(workspace, { 'fail-on': 'looser' }, { event })).toMatchObject({ code: 1 })
+    expect(runAction(workspace, { 'fail-on': 'looser', 'base-ref': 'none' })).toMatchObject({ code: 2 })
+  })
+
+  it('that leaves an agent without a policy says so in the title', () => {
+    const { workspace, event } = repository({ 'p/a.yaml': old, 'p/b.yaml': old.replace('Desk', 'B') })
+    workspace.write({ 'agents.yaml': inventory })
+    workspace.git('rm', '-q', 'p/a.yaml')
+    workspace.commit()
+    const { summary, outputs } = runAction(workspace, { paths: 'p', inventory: 'agents.yaml' }, { event })
+    expect(summary.split('\n')[0]).toBe('# ⚠️ Policies: the manifests are valid; 1 agent would have no policy left')
+    expect(JSON.parse(outputs['ungoverned-agents'] ?? '')).toEqual(['refund-bot'])
+  })
+
   it('is not compared for a push, nor where the input says so', () => {
     const { workspace, event } = repository()
     for (const result of [runAction(workspace), runAction(workspace, { 'base-ref': 'none' }, { event })]) {
@@ -162,12 +206,25 @@ describe('the impact on recorded tasks', () => {
     })
     const { code, summary } = runAction(workspace, { replay: 'traces/*.jsonl' }, { event })
     expect(code).toBe(0)
-    expect(summary).toContain('**1 of 2 tasks would now be blocked, 0 no longer.**')
+    expect(summary).toContain(
+      '**1 of 2 tasks would now be blocked, 0 would now wait for a person, 0 would no longer be blocked.**',
+    )
     expect(summary).toMatch(
       /\| `t-1` \| 2: step.resource POST pay \| allow \| \*\*block\*\* \| \*\*Payments need a gate\*\*: /,
     )
     const alone = runAction(workspace, { replay: 'traces' })
     expect(alone.summary).toContain('**2 of 2 tasks would be blocked')
+  })
+
+  it('names the tasks that would now wait for a person', () => {
+    const { workspace, event } = repository({ 'p/a.yaml': manifest(policy('Refunds need a gate')) })
+    const asks = policy('Payments are approved', '    approval: { check_type: human_approval }\n')
+    workspace.write({
+      'p/a.yaml': manifest(policy('Refunds need a gate'), asks.replace('[refund]', '[pay]')),
+      'traces/one.jsonl': task('t-1', 'step.resource pay') + task('t-2', 'step.resource refund'),
+    })
+    const { summary } = runAction(workspace, { replay: 'traces/*.jsonl' }, { event })
+    expect(summary).toContain('**0 of 2 tasks would now be blocked, 1 would now wait for a person')
   })
 
   it('is left out where a manifest has errors', () => {

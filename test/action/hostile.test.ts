@@ -7,15 +7,21 @@ import { sarifProblems } from '../support/sarif.js'
 
 const names = parse(readFileSync(new URL('../cases/hostile-names.yaml', import.meta.url), 'utf8')) as string[]
 const quoted = names.map((name) => JSON.stringify(name))
+/** Those that a valid manifest may have: no hidden characters. */
+const loadable = names.filter((name) => !/[\p{Cc}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/u.test(name))
 
-const policies = quoted.map(
-  (name) =>
-    `  - name: ${name}\n    description: ${name}\n    rule_type: step_requires_gate\n    params: { target_step_names: [${name}], max_age_steps: 3 }\n    scope: step_execution\n    severity: critical\n`,
-)
-const tests = quoted.map(
-  (name) =>
-    `  - name: ${name}\n    step: { step_type: step.resource, verb: POST, step_name: ${name} }\n    expect: { action: allow, violated: [] }\n`,
-)
+const policies = loadable
+  .map((name) => JSON.stringify(name))
+  .map(
+    (name) =>
+      `  - name: ${name}\n    description: ${name}\n    rule_type: step_requires_gate\n    params: { target_step_names: [${name}], max_age_steps: 3 }\n    scope: step_execution\n    severity: critical\n`,
+  )
+const tests = loadable
+  .map((name) => JSON.stringify(name))
+  .map(
+    (name) =>
+      `  - name: ${name}\n    step: { step_type: step.resource, verb: POST, step_name: ${name} }\n    expect: { action: allow, violated: [] }\n`,
+  )
 const head = (name: string) => `name: ${name}\nversion: ${name}\n`
 const valid = `${head(JSON.stringify(names[9]))}policies:\n${policies.join('')}tests:\n${tests.join('')}`
 // Each name as an unknown rule, an unknown key, and a severity.
@@ -76,7 +82,7 @@ describe.each(runs)('hostile names in $what', ({ files, inputs }) => {
 
   it('are compared and replayed', () => {
     if (inputs.replay === undefined) return
-    expect(outputs.looser).toBe(`${names.length}`)
+    expect(outputs.looser).toBe(`${loadable.length}`)
     expect(JSON.parse(outputs['affected-agents'] ?? '')).toEqual(names)
     expect(summary).toContain('## Impact on recorded tasks')
   })
