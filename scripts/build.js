@@ -1,9 +1,10 @@
-// Builds after `npm ci` and before each start. An installation without dev dependencies has no compiler and needs none:
-// packages include dist.
+// Builds after `npm ci` and before each start. An installation without dev dependencies has no compiler: it needs the build that
+// packages include.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
+const root = fileURLToPath(new URL('../', import.meta.url))
 const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
 if (existsSync(tsc)) {
   process.exitCode = spawnSync(process.execPath, [tsc, '--build'], { stdio: 'inherit' }).status ?? 1
@@ -15,4 +16,10 @@ if (existsSync(tsc)) {
     const { makeNewDatabase } = await import('./new-database.js')
     await makeNewDatabase()
   }
+} else if (!existsSync(`${root}app/dist/main.js`)) {
+  console.error(
+    'svc: nothing is built, and this installation has no compiler: run `npm ci`, which builds, then `npm prune --omit=dev`',
+  )
+  // `npm ci --omit=dev` may come before a copied build.
+  if (process.env.npm_lifecycle_event !== 'prepare') process.exitCode = 1
 }

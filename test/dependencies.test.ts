@@ -1,8 +1,10 @@
 // What an installation brings along: nothing that runs by itself and reports elsewhere.
-import { readdirSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
@@ -18,5 +20,28 @@ describe('the lock file', () => {
   it('has no package with an install script that an operator needs', () => {
     const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript, dev }]) => hasInstallScript && !dev)
     expect(scripted.map(([name]) => name)).toEqual([])
+  })
+})
+
+describe('an installation without a compiler and without a build', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-unbuilt-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  mkdirSync(join(folder, 'scripts'))
+  for (const name of ['package.json', 'scripts/build.js', 'scripts/start.js'])
+    cpSync(join(root, name), join(folder, name))
+  const run = (script: string, npm_lifecycle_event: string) => {
+    const env = { PATH: process.env.PATH ?? '', npm_lifecycle_event }
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, script)], { env, encoding: 'utf8' })
+    return { status, stdout, stderr }
+  }
+  const stderr =
+    'svc: nothing is built, and this installation has no compiler: run `npm ci`, which builds, then `npm prune --omit=dev`\n'
+
+  it('says what to run when npm has installed it', () => {
+    expect(run('scripts/build.js', 'prepare')).toEqual({ status: 0, stdout: '', stderr })
+  })
+
+  it('says so instead of a start, and ends with 1', () => {
+    expect(run('scripts/start.js', 'start')).toEqual({ status: 1, stdout: '', stderr })
   })
 })
