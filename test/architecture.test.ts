@@ -84,6 +84,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'rules',
     'pattern',
     'environment.ts',
+    'stop-signal.ts',
     'check',
     'files',
   ],

@@ -67,7 +67,7 @@ async function fill(env: Readonly<Record<string, string>>): Promise<string> {
 }
 
 /** Runs statements that take longer than the platform waits for any; an empty one closes the database. */
-async function connect({
+export async function connect({
   SVC_DATABASE_URL: connectionString,
   SVC_DATA_DIR: data_dir = '',
 }: Readonly<Record<string, string>>) {

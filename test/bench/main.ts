@@ -15,6 +15,7 @@ import { benchReplay } from './replay.js'
 import { benchResync } from './resync.js'
 import { benchSecrets } from './secrets.js'
 import { benchServe } from './serve.js'
+import { benchTasks } from './tasks.js'
 import { benchVerify } from './verify.js'
 
 export interface Row {
@@ -36,6 +37,7 @@ const benches: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   first_start: benchFirstStart,
   logs: benchLogs,
   lists: benchLists,
+  tasks: benchTasks,
   bundle: benchBundle,
   secrets: benchSecrets,
   register: benchRegister,

@@ -68,8 +68,8 @@ const mailOfOthers = { step_names: ['read_mail'], property_filter: { 'content.tr
 const namedSelector = (n: number) => ({ step_names: ['book_reservation', `tool_${n}`], verbs: ['POST', 'PATCH'] })
 const check_type = 'human_approval'
 const binds = ['step_name', 'input.recipient']
-const approval = { gate_check_type: check_type, binds }
-const asking = { severity: 'critical', approval: { check_type, binds } } as const
+const approval = { gate_check_type: check_type, binds, uses: 1_000_000 }
+const asking = { severity: 'critical', approval: { check_type, binds, uses: 1_000_000 } } as const
 const named = (n: number) => ({ target_step_names: ['book_reservation', `tool_${n}`] })
 const taint = (n: number) => ({
   taint_step_type: 'step.resource',

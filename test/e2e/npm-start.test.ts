@@ -1,4 +1,4 @@
-// The first command of the README.
+// The first commands of the README and the guides, as npm and npx run them.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,5 +33,37 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
     await vi.waitFor(() => expect(existsSync(join(data_dir, 'lock'))).toBe(false), soon)
     const url = /running at (http:\S+)/.exec(printed)?.[1] ?? ''
     await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed')
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('npx', () => {
+  it.each([
+    { args: ['svc', 'serve', '--baseline', '--port', '0'], at: /, at (http:\S+)\n/ },
+    { args: ['svc-platform', 'start'], at: /running at (http:\S+)/ },
+  ])('ends $args with itself on SIGTERM', async ({ args, at }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-npx-'))
+    const npx = spawn('npx', ['--no-install', ...args], {
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      env: { ...process.env, SVC_DATA_DIR: folder, SVC_PORT: '0', SVC_LOG_LEVEL: 'error' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    children.push(npx)
+    let printed = ''
+    for (const stream of [npx.stdout, npx.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        printed += chunk.toString()
+      })
+    await vi.waitFor(() => expect(printed).toMatch(at), soon)
+    const url = `${at.exec(printed)?.[1]}/health`
+    expect((await fetch(url)).status).toBe(200)
+    npx.kill('SIGTERM')
+    const isAway = () =>
+      fetch(url).then(
+        () => false,
+        () => true,
+      )
+    await vi.waitFor(async () => expect(await isAway()).toBe(true), soon)
+    if (args[0] === 'svc-platform') await vi.waitFor(() => expect(existsSync(join(folder, 'lock'))).toBe(false), soon)
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
 })

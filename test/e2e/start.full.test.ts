@@ -40,10 +40,11 @@ describe('a start', () => {
     ])
   })
 
-  it.skipIf(!hasScript)('prints them on a terminal', async () => {
+  /** What a start prints on a terminal. */
+  const printedOnTerminal = async (name: string, env: Record<string, string>) => {
     const program = fileURLToPath(new URL('../../app/bin/svc-platform.js', import.meta.url))
     const child = spawn('script', ['-qec', `${process.execPath} ${program} start`, '/dev/null'], {
-      env: { PATH: process.env.PATH, SVC_DATA_DIR: join(folder, 'terminal'), SVC_PORT: '0', SVC_LOG_LEVEL: 'error' },
+      env: { PATH: process.env.PATH, SVC_DATA_DIR: join(folder, name), SVC_PORT: '0', SVC_LOG_LEVEL: 'error', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     let printed = ''
@@ -52,14 +53,34 @@ describe('a start', () => {
     })
     const ended = new Promise((resolve) => child.once('close', resolve))
     await vi.waitFor(() => expect(printed).toContain('API description'), soon)
-    const { api_key, operator_token } = credentialsIn('terminal')
-    for (const secret of [api_key, operator_token, '/auth/magic-link?token=']) expect(printed).toContain(secret)
+    // Asking for a link prints it too, where mails are printed.
+    const [, url = ''] = /is running at (\S+)/.exec(printed) ?? []
+    const body = JSON.stringify({ email: 'owner@localhost' })
+    await fetch(`${url}/auth/magic-link`, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
     child.stdin.write('\u0003')
     await ended
+    return printed
+  }
+
+  it.skipIf(!hasScript)('prints them on a terminal', async () => {
+    const printed = await printedOnTerminal('terminal', {})
+    const { api_key, operator_token } = credentialsIn('terminal')
+    for (const secret of [api_key, operator_token, '/auth/magic-link?token=']) expect(printed).toContain(secret)
+  })
+
+  it.skipIf(!hasScript).each([
+    ['a public URL', { SVC_PUBLIC_URL: 'https://svc.example.org' }],
+    ['a trusted proxy', { SVC_TRUSTED_PROXIES: '127.0.0.1' }],
+  ])('prints none of them on a terminal with %s, because others can reach it', async (name, env) => {
+    const folder = name.replaceAll(' ', '-')
+    const printed = await printedOnTerminal(folder, env)
+    const { api_key, operator_token } = credentialsIn(folder)
+    for (const secret of [api_key, operator_token, 'magic-link?token=']) expect(printed).not.toContain(secret)
   })
 
   it.each([
     ['off loopback without mail', { SVC_HOST: '0.0.0.0' }, true],
+    ['behind a proxy of this machine', { SVC_PUBLIC_URL: 'https://svc.example.org' }, true],
     ['off loopback with mail', { SVC_HOST: '0.0.0.0', SVC_SMTP_URL: 'smtp://127.0.0.1:1' }, false],
   ])('warns where no member can sign in: %s', async (name, env, warns) => {
     const platform = await start(name.replaceAll(' ', '-'), env)

@@ -69,12 +69,15 @@ describe('ungoverned time of real processes', async () => {
     expect(await missing()).toEqual([['no_engine', null]])
   })
 
-  it('is not the time after an engine has stopped', async () => {
+  it('is not the time after an engine has stopped, in which no engine runs', async () => {
     serve.signal('SIGTERM')
     expect(await serve.ended).toBe(0)
     const { intervals } = await engines()
     expect(intervals[0]).toMatchObject({ instance_id: first, until: expect.any(String), unknown_since: null })
-    expect(await missing()).toEqual([['no_engine', null]])
+    expect(await missing()).toEqual([
+      ['no_engine', null],
+      ['stopped', null],
+    ])
   })
 
   it('is the time in which an engine had neither a platform nor a cache, also after it was restarted', async () => {
@@ -91,7 +94,9 @@ describe('ungoverned time of real processes', async () => {
     await arrived(third, ['unavailable'])
     await arrived(fourth, ['unavailable', 'enforcing'])
     expect((await missing()).slice(1)).toEqual([
+      ['stopped', null],
       ['unavailable', third],
+      ['stopped', null],
       ['unavailable', fourth],
     ])
     const { governance } = await engines()

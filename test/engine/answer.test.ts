@@ -39,8 +39,8 @@ const worst = ['first block', 'second block', 'observed', 'high', 'low']
 describe('the answer of /evaluate', () => {
   it('begins with the decision, its reason and the violations, worst first', async () => {
     const { body } = await ask({ step_type: 'step.self' })
-    const first = ['action', 'blocked', 'outcome', 'reason', 'violations']
-    expect(Object.keys(body).slice(0, 5)).toEqual(first)
+    const first = ['action', 'blocked', 'outcome', 'reason', 'message', 'violations']
+    expect(Object.keys(body).slice(0, 6)).toEqual(first)
     expect(Object.keys(body).at(-1)).toBe('policies')
     expect(body.violations.map(({ name }) => name)).toEqual(worst)
     const [own] = body.violations

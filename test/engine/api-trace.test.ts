@@ -172,7 +172,6 @@ describe('a platform that rejects', () => {
   const later: [number, string | undefined, RegExp][] = [
     [401, 'UNAUTHENTICATED', /SVC_API_KEY is wrong/],
     [403, 'FORBIDDEN', /scope `ingest`/],
-    [403, 'AGENT_DEACTIVATED', /`desk`, which is deactivated \(403\): an operator can reactivate it/],
     [404, 'NOT_FOUND', /SVC_API_URL is wrong, or the platform is older/],
     [400, undefined, /answered 400/],
     [302, undefined, /SVC_API_URL is wrong: .* redirects \(302\)/],

@@ -111,7 +111,7 @@ describe('svc explain --evaluation', () => {
     const { code, out, err } = await runSvc(args)
     expect([code, err]).toEqual([0, 'svc explain: no manifest given, the bundled baseline is used\n'])
     expect(out.split('\n').slice(0, 4)).toEqual([
-      `evaluation ${evaluation_id} of task \`t\` (run 2 of 2): step.exec make`,
+      `evaluation ${evaluation_id} of task \`t\`: step.exec make`,
       'ask (a person decides), risk score 1: 1 of 9 policies violated'.replace(
         '9',
         /of (\d+) policies/.exec(out)?.[1] ?? '',
@@ -122,7 +122,7 @@ describe('svc explain --evaluation', () => {
     expect(out).toMatch(/because {2}step 8 \(step\.gate\)/)
     expect(out).toMatch(/\npassed\n.*\nnot applicable\n/s)
     const json = JSON.parse((await runSvc([...args, '--json'])).out) as Record<string, unknown>
-    expect(json).toMatchObject({ task_id: 't', run: 2, step: null, evaluation_id, action: 'block' })
+    expect(json).toMatchObject({ task_id: 't', step: null, evaluation_id, action: 'block' })
     const own = (json.policies as { name: string }[]).find(({ name }) => name === 'Code runs only after a gate')
     expect(own).toMatchObject({ violation_details: violations[0]?.violation_details })
   })

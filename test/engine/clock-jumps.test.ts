@@ -72,7 +72,7 @@ describe('policies of a platform', () => {
     const { next } = learn(emptyMemory(begin, 60_000), { kind: 'fetched', fetched, holds: false }, parts)
     expect(next.current.load_state).toBe('enforcing')
     time.now -= hour
-    const failed = { kind: 'failed', problem: 'away', retry_after: null, is_cut: false } as const
+    const failed = { kind: 'failed', problem: 'away', retry_after: null, is_cut: false, is_rejected: false } as const
     const { current } = learn(next, failed, parts).next
     expect([current.load_state, current.set.count]).toEqual(['stale_cache', 1])
   })

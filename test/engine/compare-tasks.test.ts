@@ -82,7 +82,7 @@ function replayed(
     onFlip: (flip) => flips.push(flip),
   })
   for (const step of steps) replay.add({ kind: 'step', step })
-  const { tasks, flips: listed, newly_blocked_tasks, no_longer_blocked_tasks } = replay.finish()
+  const { tasks, flips: listed, newly_blocked_tasks, newly_asked_tasks, no_longer_blocked_tasks } = replay.finish()
   expect(flips.length).toBe(listed.total)
   const blocks = (side: 'old' | 'now') => outcomes[side].has('block')
   const change =
@@ -94,8 +94,9 @@ function replayed(
           ? 'newly_asked'
           : null
   if (tasks === 1)
-    expect([newly_blocked_tasks, no_longer_blocked_tasks]).toEqual([
+    expect([newly_blocked_tasks, newly_asked_tasks, no_longer_blocked_tasks]).toEqual([
       Number(change === 'newly_blocked'),
+      Number(change === 'newly_asked'),
       Number(change === 'no_longer_blocked'),
     ])
   const [first] = flips

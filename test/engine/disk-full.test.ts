@@ -127,6 +127,7 @@ describe.runIf(has_limits)('a full disk', () => {
       SVC_LOG_LOCATION: 'stdout',
       SVC_DATA_DIR: 'data',
       SVC_RECORD_TIMEOUT_SECONDS: '4',
+      SVC_ASK_TIMEOUT_SECONDS: '4',
     })
     const path = join(serve.folder, 'data', 'decisions', 'open.jsonl')
     const saved = () => readFileSync(path, 'utf8')

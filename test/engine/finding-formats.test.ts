@@ -74,7 +74,7 @@ describe('SARIF', () => {
     expect(prints?.length).toBeGreaterThan(0)
     expect(printsOf(findingsIn(`# a comment\n\n${broken}`))).toEqual(prints)
     const valid =
-      '  - name: Q\n    rule_type: field_not_empty\n    params: { field: input.a }\n    scope: step_execution\n    severity: low\n'
+      '  - name: Q\n    rule_type: field_not_empty\n    params: { field: step_name }\n    scope: step_execution\n    severity: low\n'
     expect(printsOf(findingsIn(broken.replace('policies:\n', `policies:\n${valid}`)))).toEqual(prints)
     const tab = 'name: A\npolicies:\n\t- name: P\n'
     expect(printsOf(findingsIn(`# a comment\n${tab}`))).toEqual(printsOf(findingsIn(tab)))

@@ -4,7 +4,7 @@ import { findingKinds, validateText } from '@svc/engine'
 import { describe, expect, it } from 'vitest'
 import { analysisKinds } from '../../engine/findings/analysis-kinds.js'
 
-const now = Date.UTC(2026, 0, 5)
+const now = Date.UTC(2026, 10, 23)
 const idsOf = (text: string) => {
   const { findings } = validateText(text, 'a.yaml', { tests: 'if-present', coverage: true, now })
   return findings.filter(({ severity }) => severity !== 'info').map(({ id }) => id)

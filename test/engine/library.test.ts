@@ -1,6 +1,8 @@
 // The default library: every manifest is valid, tested, free of contradictions, and cannot be evaded by another spelling.
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { analyse, type ManifestTest, parseManifest, parseTestFile, runTests, validateFiles } from '@svc/engine'
 import { baseline, type LibraryFile, library } from '@svc/library'
 import { describe, expect, it } from 'vitest'
@@ -163,5 +165,26 @@ describe('other spellings', () => {
       evasions.filter(({ spellings }) => spellings.length >= 3).map(({ manifest, policy }) => `${manifest}: ${policy}`),
     )
     expect(stops.filter((name) => !enough.has(name))).toEqual([])
+  })
+})
+
+describe('a file of the library', () => {
+  // Readers of YAML 1.1, such as PyYAML, take `on`, `yes` and unquoted times for other values, and reject an anchor twice.
+  it.each(library)('$path means the same to readers of YAML 1.1', ({ text }) => {
+    const options = { maxAliasCount: -1 }
+    expect(parse(text, { ...options, version: '1.1' })).toEqual(parse(text, options))
+    const anchors = [...text.matchAll(/(?<=[\s[{,])&(\w+)/g)].map(([, name]) => name)
+    expect(anchors.filter((name, index) => anchors.indexOf(name) !== index)).toEqual([])
+  })
+
+  it('loads in PyYAML', (context) => {
+    const probe = spawnSync('python3', ['-c', 'import yaml'])
+    if (probe.status !== 0) return context.skip('python3 with PyYAML is not installed')
+    const paths = library.map(({ path }) => fileURLToPath(new URL(path, folder)))
+    const program = 'import json, sys, yaml\nfor path in sys.argv[1:]: json.dumps(yaml.safe_load(open(path)))'
+    expect(spawnSync('python3', ['-c', program, ...paths], { encoding: 'utf8' })).toMatchObject({
+      status: 0,
+      stderr: '',
+    })
   })
 })

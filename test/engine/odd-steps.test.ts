@@ -98,8 +98,8 @@ describe(`steps that are odd (SVC_HONEST_SEED=${seed})`, () => {
     expect(existsSync(path())).toBe(true)
     const recall = createRecall(fileBytes(path()), () => undefined)
     expect(await recall.holds('t')).toBe(true)
-    const past = await recall.steps('t')
-    expect(past?.map(({ step }) => payloadText(step as unknown as Record<string, unknown>))).toEqual(recorded)
+    const { steps: past } = await recall.steps('t')
+    expect(past.map(({ step }) => payloadText(step as unknown as Record<string, unknown>))).toEqual(recorded)
   })
 
   it('are explained', async () => {

@@ -181,8 +181,9 @@ describe('a step that cannot be evaluated again', () => {
   it.each(cases)('%s', (_, run, reasons) => {
     const log = desk()
     const verdict = run(entriesOf(log), log)
-    expect([verdict.equal, reasonsOf(verdict)]).toEqual([true, reasons])
     const skipped = Object.values(reasons).reduce((sum, count) => sum + count, 0)
+    // Nothing can be said of verdicts of which none was computed.
+    expect([verdict.equal, reasonsOf(verdict)]).toEqual([verdict.steps === skipped ? null : true, reasons])
     expect(verdict.evaluated).toBe(verdict.steps - skipped)
   })
 

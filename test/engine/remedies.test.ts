@@ -56,7 +56,7 @@ const fixes: readonly (readonly [RegExp, Fix])[] = [
     /^wait (\d+) seconds?$/,
     (scene, { words }) => ({ ...scene, now: scene.now + Number(/\d+/.exec(words)?.[0]) * 1000 }),
   ],
-  [/^do not retry:/, (scene) => ({ ...scene, step: { ...scene.step, step_type: 'task.end' } })],
+  [/^do not retry:/, (scene) => ({ ...scene, step: { step_type: 'task.end' } })],
   [/^wait for the hours from/, waitForHours],
   [
     /^do a step of another type first$/,
@@ -143,6 +143,7 @@ const fixes: readonly (readonly [RegExp, Fix])[] = [
     (scene, { params }) =>
       (params.fields as string[]).reduce<Scene>((fixed, field) => onField(fixed, field, 'something'), named(scene)),
   ],
+  [/^give `/, (scene, { names }) => onField(named(scene), names[0], 'something')],
   [
     /^shorten /,
     (scene, { names, words }) => onField(scene, names[0], 'x'.repeat(Number(/ (\d+) \w+$/.exec(words)?.[1]))),

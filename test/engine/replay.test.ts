@@ -100,7 +100,7 @@ describe('replay', () => {
   it('names the first violation of each policy, and why a step is blocked', () => {
     const one = cases.find(({ name }) => name.startsWith('interleaved')) as ReplayCase
     const { policies: rows, first_blocks } = replayOf(one)
-    expect(rows[0]?.example).toEqual({ task_id: 'b', run: 1, step: 2 })
+    expect(rows[0]?.example).toEqual({ task_id: 'b', step: 2 })
     expect(first_blocks.listed[0]?.policies).toEqual([
       {
         name: 'Payments follow a lookup',
@@ -129,18 +129,18 @@ describe('replay', () => {
     ])
   })
 
-  it('knows the run of a task that goes on in another file', () => {
+  it('names the file of a task, unless its id continues in another one', () => {
     const replay = createReplay({ policies: policiesOfManifests([manifestOf(['no_pay'], 'new.yaml')]) })
     const add = (file: string, line: string) => replay.add(readTraceLine(textOf(line)), file)
     add('1.jsonl', 't task.start')
-    add('2.jsonl', 't step.resource POST pay')
     add('2.jsonl', 't task.end')
     add('2.jsonl', 't step.resource POST pay')
+    add('2.jsonl', 'u step.resource POST pay')
     const { first_blocks, tasks } = replay.finish()
     expect(tasks).toBe(2)
-    expect(first_blocks.listed.map(({ run, source }) => [run, source])).toEqual([
-      [1, null],
-      [2, { file: '2.jsonl', run: 2, runs: 2 }],
+    expect(first_blocks.listed.map(({ task_id, source }) => [task_id, source])).toEqual([
+      ['t', null],
+      ['u', '2.jsonl'],
     ])
   })
 })

@@ -32,6 +32,8 @@ function isInexpressible(one: RuleCase): boolean {
   const histories = one.history.map((step) => check('record-request.json')({ step: { task_id: 'task', ...step } }))
   return (
     one.happened === true ||
+    // The context declares the tools, which a registration does not.
+    (one.params.tool_calls === true && one.step?.verb === 'GET') ||
     // The context always names a level.
     (/agent_risk_classifications/.test(JSON.stringify(one.params)) &&
       !('risk_classification' in { ...one.agent, ...one.context })) ||

@@ -43,10 +43,10 @@ describe('a body that does not fit', () => {
     {
       name: 'a context without a required key',
       body: { intended, context: incomplete },
-      at: 'context',
+      at: 'context.environment',
       message: /`environment` is missing/,
     },
-    { name: 'no context', body: { intended }, at: '', message: /`context` is missing/ },
+    { name: 'no context', body: { intended }, at: 'context', message: /`context` is missing/ },
     {
       name: 'an unknown verb',
       body: asking({ verb: 'PUT' }),
@@ -54,7 +54,12 @@ describe('a body that does not fit', () => {
       message: /GET, POST, PATCH, DELETE/,
     },
     { name: 'an unknown step type', body: asking({ step_type: 'START_NODE' }), at: 'intended.step_type' },
-    { name: 'no step type', body: { intended: {}, context }, at: 'intended', message: /`step_type` is missing/ },
+    {
+      name: 'no step type',
+      body: { intended: {}, context },
+      at: 'intended.step_type',
+      message: /`step_type` is missing/,
+    },
     {
       name: 'an input that is not an object',
       body: asking({ input: 'text' }),
@@ -112,8 +117,8 @@ describe('a body that does not fit', () => {
       body: { step: { task_id: 't', step_type: 'step.gate', verb: 'get' } },
       at: 'step.verb',
     },
-    { name: 'an end without a task', path: '/end_task', body: {}, at: '' },
-    { name: 'an agent without a key', path: '/register_agent', body: { name: 'x' }, at: '' },
+    { name: 'an end without a task', path: '/end_task', body: {}, at: 'task_id' },
+    { name: 'an agent without a key', path: '/register_agent', body: { name: 'x' }, at: 'agent_key' },
     {
       name: 'tools that are not a list',
       path: '/register_agent',

@@ -82,6 +82,25 @@ describe('the policies in effect', () => {
     expect((await ask(serve, { step_type: 'step.gate' })).body.blocked).toBe(true)
   })
 
+  it('are counted in the first line, with the critical ones that were dropped', async () => {
+    const text = manifest(policy('good'), policy('misspelt', ', severty: low'), '  - {rule_type: nothing}\n')
+    const serve = await started(['--policy-file', 'm.yaml'], { 'm.yaml': text })
+    expect(serve.printed().out.split('\n')[0]).toContain(
+      'enforcing, 1 of 3 policies in effect (dropped: 1 critical, 1 of unknown severity), at http://',
+    )
+    expect((await healthOf(serve)).dropped.map(({ severity }) => severity)).toEqual(['critical', null])
+  })
+
+  it('end the start with exit code 1 when one is dropped and --strict is given', async () => {
+    const folder = folderWith({ 'm.yaml': manifest(policy('good'), policy('misspelt', ', severty: low')) })
+    const { code, err } = await runSvc(['serve', '--strict', '--policy-file', join(folder, 'm.yaml'), '--port', '0'])
+    expect(code).toBe(1)
+    expect(err).toMatch(/dropped `misspelt` \(.*m\.yaml:5:\d+\): .*severty/)
+    expect(err).toContain('a policy was dropped, so the engine does not start with --strict')
+    const good = await started(['--strict', '--policy-file', 'm.yaml'], { 'm.yaml': manifest(policy('good')) })
+    expect(await healthOf(good)).toMatchObject({ load_state: 'enforcing', policy_count: 1 })
+  })
+
   it('stay when only a waiver is invalid', async () => {
     const text = `${manifest(policy('good'))}waivers:\n  - {policy: goood}\n`
     const health = await healthOf(await started(['--policy-file', 'm.yaml'], { 'm.yaml': text }))

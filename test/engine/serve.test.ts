@@ -253,6 +253,21 @@ describe('the agent', () => {
     expect((await evaluate(tool, as({ agent_allowed_tools: ['book'] }))).blocked).toBe(true)
   })
 
+  it('cannot widen its tools by a list that it declares after content of others', async () => {
+    await serve.post('/register_agent', { agent_key: 'reader', owner_id: 'me', declared_tools: ['search'] })
+    const refund = async (task_id: string) =>
+      (
+        await evaluate(
+          { ...tool, verb: 'POST', step_name: 'refund' },
+          contextOf(task_id, { agent_id: 'reader', declared_tools: ['search', 'refund'] }),
+        )
+      ).blocked
+    const read = { ...tool, agent_id: 'reader', task_id: 'read', properties: { content: { trust: 'third_party' } } }
+    await serve.post('/record', { step: read })
+    expect(await refund('read')).toBe(true)
+    expect(await refund('not read')).toBe(false)
+  })
+
   it('has the tools that its task began with, and later contexts only limit them', async () => {
     const as = (declared_tools: string[]) => contextOf('fixed tools', { agent_id: 'other clerk', declared_tools })
     const isBlocked = async (...tools: string[]) => (await evaluate(tool, as(tools))).blocked

@@ -76,7 +76,15 @@ async function startSource(url: string) {
   const cache = { read: () => null, write: () => undefined, remove: () => undefined }
   const report = (line: string) => lines.push(line)
   const address = { url, api_key: 'k', agent_key: 'a' }
-  const source = await apiSource({ ...address, cache, ttl: null, clock: Date.now, random: () => 0, report })
+  const source = await apiSource({
+    ...address,
+    cache,
+    ttl: null,
+    clock: Date.now,
+    random: () => 0,
+    fail_closed: false,
+    report,
+  })
   closing.push(source.close)
   return { source, lines }
 }

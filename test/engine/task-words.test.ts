@@ -19,7 +19,7 @@ const always = { atBegin: () => policies, after: () => policies, withVersions: (
 function tasksOf(recall: Recall | null, write: Sink['write']) {
   const tasks = createTasks({ policies: always, recall, maxTasks: 10, maxIdleMs: 1e9, maxWords: 100 })
   const note = async (task_id: string, text: string, now: number) => {
-    const task = await tasks.open(task_id, 'step.message', now)
+    const task = await tasks.open(task_id, now)
     const sent = { task_id, step_type: 'step.message', verb: 'GET', step: task.last_step + 1 } as const
     const step = { ...sent, properties: { counterpart: { kind: 'user' } }, output: { text } }
     record(set, task.history, step, now)
@@ -44,10 +44,11 @@ describe('a task beyond the words that are kept', () => {
     expect(tasks.count()).toBe(2)
     await tasks.note('small', 'hello', reservationMs + 1)
     expect(tasks.count()).toBe(1)
-    const again = await tasks.open('large', 'step.exec', reservationMs + 2)
+    const again = await tasks.open('large', reservationMs + 2)
     expect(again).toMatchObject({ last_step: 1, history_lost: false, words })
     // It counts once, also after it was read back and has ended.
-    tasks.close('large')
+    tasks.close(again)
+    expect(tasks.count()).toBe(1)
     await tasks.note('small', 'hello', 3 * reservationMs)
     expect(tasks.count()).toBe(1)
     await sink.close()
@@ -58,7 +59,7 @@ describe('a task beyond the words that are kept', () => {
     const tasks = tasksOf(null, () => undefined)
     await tasks.note('large', manyWords, 0)
     await tasks.note('small', 'hello', reservationMs + 1)
-    expect(await tasks.open('large', 'step.exec', reservationMs + 2)).toMatchObject({ history_lost: true, words: 0 })
+    expect(await tasks.open('large', reservationMs + 2)).toMatchObject({ history_lost: true, words: 0 })
   })
 
   it('stays while all tasks have few of them', async () => {

@@ -183,7 +183,7 @@ describe('the location otlp', () => {
 
 describe('a decision without a record', () => {
   it('is reported by a running engine, also one that was killed in between', async () => {
-    const serve = await started([], { SVC_RECORD_TIMEOUT_SECONDS: '1.5' })
+    const serve = await started([], { SVC_ASK_TIMEOUT_SECONDS: '1.5' })
     const { evaluation_id } = await callsOf(() => serve).evaluate('t')
     await vi.waitFor(
       () => expect(readFileSync(join(serve.folder, 'data/decisions/open.jsonl'), 'utf8')).toContain(evaluation_id),

@@ -34,7 +34,9 @@ describe.skipIf(!hasPython)('examples/python/agent.py', () => {
     running.push(serve)
     const { code, out, err } = await runAgent({ ENGINE_URL: serve.url })
     expect([code, err]).toEqual([0, ''])
-    expect(out).toMatch(/^read: 1 order, 79\.90 EUR\nrefused: `Only declared tools` blocks: .*\ntask: \S+\n$/)
+    expect(out).toMatch(
+      /^read: 1 order, 79\.90 EUR\nrefused: `Only declared tools` asks for an approval: .*\ntask: \S+\n$/,
+    )
     const task_id = /^task: (\S+)$/m.exec(out)?.[1]
     const lines = serve.trace()
     expect(lines.every((line) => line.task_id === task_id)).toBe(true)

@@ -80,7 +80,7 @@ export function changingSource(clock: () => number): ChangingSource {
   let memory: Memory = emptyMemory(clock(), null)
   return {
     answer: (body) => {
-      const failed = { kind: 'failed', problem: 'away', retry_after: null, is_cut: false } as const
+      const failed = { kind: 'failed', problem: 'away', retry_after: null, is_cut: false, is_rejected: false } as const
       const fetched =
         body && ({ kind: 'fetched', fetched: { body, etag: null, fetched_at: clock() }, holds: false } as const)
       memory = learn(memory, fetched ?? failed, parts).next

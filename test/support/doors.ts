@@ -50,7 +50,7 @@ export function engineDoors(serve: Serve): Readonly<Record<string, Door>> {
     record: async (step, task_id) => {
       const answer = await serve.post<JsonMap>('/record', { step: { ...step, task_id } })
       return answerIn(answer, () => {
-        const line = serve.trace().find((row) => row.kind === 'step' && row.task_id === task_id)
+        const line = serve.trace().findLast((row) => row.kind === 'step' && row.task_id === task_id)
         const { policies = [] } = (line?.meta?.['svc.eval'] ?? {}) as { policies?: Parameters<typeof namesOf>[0] }
         return namesOf(policies)
       })
@@ -94,8 +94,8 @@ export function platformDoors(platform: TestPlatform, agent_id: string): Readonl
       const body = { agent_key, conversation_id: task_id, ...step }
       return answerIn(await post<CopilotStep>('/api/v1/copilot/log', { body }), ({ violations }) => namesIn(violations))
     },
-    otlp: async ({ step_type, verb, step_name, input, properties }, task_id) => {
-      const members = { type: step_type, verb, name: step_name, input, properties }
+    otlp: async ({ step_type, verb, step_name, input, output, properties }, task_id) => {
+      const members = { type: step_type, verb, name: step_name, input, output, properties }
       const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== null)
       const attributes = Object.fromEntries(
         given.map(([name, value]) => [`svc.step.${name}`, typeof value === 'object' ? JSON.stringify(value) : value]),
@@ -104,7 +104,7 @@ export function platformDoors(platform: TestPlatform, agent_id: string): Readonl
       const named = { ...attributes, 'gen_ai.conversation.id': task_id }
       const span = otlpSpan(['1', null, 'step', 1, 2, named], spans.toString(16))
       await post('/v1/traces', { body: otlpRequest([span], { 'service.name': agent_key }) })
-      const [step] = await detailsOf(platform, task_id)
+      const step = (await detailsOf(platform, task_id)).at(-1)
       return step === undefined ? { problem: 'no step' } : { violates: namesIn(step.violations) }
     },
   }

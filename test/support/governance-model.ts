@@ -1,6 +1,7 @@
 // A second, simple answer to when an agent was governed: it looks at every ten seconds by itself.
 import { isoTime } from '@svc/schemas'
-import type { Governance, GovernanceInterval } from '../../platform/agents/governance.js'
+import type { ReadGovernance } from '../../platform/agents/agent-governance.js'
+import type { GovernanceInterval } from '../../platform/agents/governance.js'
 import type { Beat } from './governance.js'
 
 /** A heartbeat that arrived at a time, ms since 1970. */
@@ -31,7 +32,7 @@ type Found = GovernanceInterval['reason'] | 'governed' | null
 export function modelGovernance(
   arrivals: readonly Arrival[],
   { registered, from, to, at }: { registered: number; from: number; to: number; at: number },
-): Governance {
+): ReadGovernance {
   const claims = claimsOf(arrivals)
   const runs = [...new Set(claims.map(({ run }) => run))].map((run) => runOf(run, claims, at))
   const first = Math.min(at, ...runs.map((run) => run.from))
@@ -50,6 +51,12 @@ export function modelGovernance(
       instance_id,
     ),
   )
+  const idle = merged(
+    times,
+    table.map((row) => (worst(row) === null ? 'stopped' : null)),
+    null,
+  )
+  intervals.push(...idle)
   intervals.sort((a, b) => {
     const keys = [a, b].map((one) => `${one.from} ${one.to} ${one.instance_id ?? ''}`) as [string, string]
     return keys[0] < keys[1] ? -1 : 1
@@ -58,8 +65,10 @@ export function modelGovernance(
     governed_seconds: seconds('governed'),
     ungoverned_seconds: seconds('ungoverned'),
     unknown_seconds: seconds('unknown'),
+    idle_seconds: table.filter((row) => worst(row) === null).length * (tick / 1000),
     intervals,
     more: 0,
+    idle: idle.map((interval) => ({ from: Date.parse(interval.from), to: Date.parse(interval.to) })),
   }
 }
 
@@ -139,7 +148,8 @@ function merged(times: readonly number[], column: readonly Found[], instance_id:
   for (let index = 1; index <= column.length; index += 1) {
     const reason = column[begin] ?? null
     if (index < column.length && column[index] === reason) continue
-    const state = reason === 'silent' || reason === 'no_engine' ? 'unknown' : 'ungoverned'
+    const state =
+      reason === 'stopped' ? 'idle' : reason === 'silent' || reason === 'no_engine' ? 'unknown' : 'ungoverned'
     const [from = 0, last = 0] = [times[begin], times[index - 1]]
     if (reason !== null && reason !== 'governed')
       intervals.push({ from: isoTime(from), to: isoTime(last + tick), state, reason, instance_id })

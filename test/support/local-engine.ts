@@ -31,7 +31,9 @@ interface EngineHereParts {
   /** Default: the clock. */
   readonly elapsed?: () => number
   /** How long the step of a decision may take, ms; default 10 minutes. */
-  readonly timeout?: number | null
+  readonly timeout?: number
+  /** The same for the answer to a question; default 7 days. */
+  readonly ask_timeout?: number
   readonly file?: DecisionFile | null
 }
 
@@ -43,6 +45,7 @@ export function engineHere({
   clock = () => begin,
   elapsed = clock,
   timeout = 600_000,
+  ask_timeout = 7 * 24 * 3_600_000,
   file = null,
 }: EngineHereParts = {}): EngineHere {
   const trace: TraceLine[] = []
@@ -61,7 +64,7 @@ export function engineHere({
     close: none,
   }
   const notify = (line: string) => notes.push(line)
-  const decisions = createDecisions({ timeout, clock, elapsed, write: lines.write, notify, file })
+  const decisions = createDecisions({ timeout, ask_timeout, clock, elapsed, write: lines.write, notify, file })
   const engine = createEngine({
     source: source ?? { current: () => policies, reload: async () => policies, close: none },
     sink: lines,

@@ -13,6 +13,8 @@ export interface LoggedIn {
   readonly platform: TestPlatform
   /** An API key of the member's workspace. */
   readonly key: string
+  /** An access token of the member. */
+  readonly token: string
   /** What a command prints; for a failed one its exit code and what it prints on stderr. */
   readonly svc: (...args: string[]) => Promise<string>
   readonly close: () => Promise<void>
@@ -29,6 +31,7 @@ export async function openLoggedIn(): Promise<LoggedIn> {
   return {
     platform,
     key: body.key,
+    token,
     svc: async (...args) => {
       const { code, stdout, stderr } = await runSvc(args, { SVC_CONFIG_DIR: folder })
       return code === 0 ? stdout : `${code} ${stderr}`

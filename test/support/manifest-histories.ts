@@ -11,7 +11,9 @@ import { connectRepository } from '../../platform/git/commands/connect-repositor
 import { assignmentNotFound } from '../../platform/git/errors.js'
 import { noInstallations } from '../../platform/git/installations.js'
 import type { GitParts } from '../../platform/git/parts.js'
+import { createGitPlaces } from '../../platform/git/places.js'
 import { reconcile } from '../../platform/git/reconcile.js'
+import { createPlaces } from '../../platform/jobs/places.js'
 import { createManifestReader } from '../../platform/policies/manifest-reader.js'
 import { assignmentsFrom } from '../../platform/policies/store/assignments.js'
 import { policiesOf } from '../../platform/policies/store/policies.js'
@@ -50,6 +52,8 @@ export async function openRoom(database_url: string, folder: string, hosts: Bran
       readSoon: async () => undefined,
       installations: noInstallations,
       assertKeyKept: () => undefined,
+      // All histories are in one workspace.
+      places: createGitPlaces(createPlaces(100, 100)),
       send: null,
     }),
   )

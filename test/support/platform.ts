@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { configureGithubApp } from '@svc/app'
 import { createChecker } from '@svc/engine'
 import { createPlatform, readConfig } from '@svc/platform'
+import { parseJson } from '@svc/proof'
 import { documents } from '@svc/schemas'
 import { sharedPostgres } from './postgres.js'
 import { serverKey } from './process.js'
@@ -90,7 +91,7 @@ export async function startPlatform(given: Start = {}): Promise<TestPlatform> {
     })
     const text = await response.text()
     const type = response.headers.get('content-type') ?? ''
-    const body = (type.includes('json') && text !== '' ? JSON.parse(text) : text) as T
+    const body = (type.includes('json') && text !== '' ? parseJson(text) : text) as T
     check(method, path, response.status, type, body)
     return { status: response.status, headers: response.headers, body }
   }

@@ -11,7 +11,10 @@ export function emptyReport(): ReportData {
   const base = reportData()
   const durations = { count: 0, median_seconds: null, p90_seconds: null }
   return reportData({
-    summary: Object.fromEntries(Object.keys(base.summary).map((key) => [key, 0])) as unknown as ReportData['summary'],
+    summary: {
+      ...(Object.fromEntries(Object.keys(base.summary).map((key) => [key, 0])) as unknown as ReportData['summary']),
+      outside: null,
+    },
     integrity: {
       ...base.integrity,
       entries: { first: 1, end: 1 },

@@ -105,11 +105,11 @@ export class SketchedLog {
     const history = known?.set === set ? known : newLoggedHistory(set)
     if (history !== known) for (const one of past) recordLogged(history, one)
     this.#histories.set(task_id, history)
-    const { decision } = evaluateLogged(history, logged, this.#facts.get(agent_id) ?? {})
+    const evaluated = evaluateLogged(history, logged, this.#facts.get(agent_id) ?? {})
     recordLogged(history, logged)
     this.#steps.set(task_id, [...past, logged])
     const own = { v: 'svc.log/1', type: 'step', org_id, ...columns, seq, received_at, api_key_id: 'key_1' } as const
-    const evaluation = committedResults(decision, inputs)
+    const evaluation = committedResults(evaluated, inputs)
     this.entries.push({
       record: { ...own, policy_set, after: noCheckpoint },
       leaf: null,

@@ -145,6 +145,14 @@ describe('a browser session', () => {
     expect((await open(token)).status).toBe(401)
   })
 
+  it('has a way to a new link on the page of an incomplete one', async () => {
+    const response = await fetch(`${site.platform.url}/auth/magic-link`)
+    expect(response.status).toBe(400)
+    const page = await response.text()
+    expect(page).toContain('Open the complete link of the mail, or request a new one.')
+    expect(page).toContain('<a href="/sign-in">')
+  })
+
   it('reads with its cookie alone, and needs its CSRF token for changes', async () => {
     const cookie = cookieOf(await open(await linkFor('csrf@example.org')))
     const [, csrf = ''] = /svc_csrf=([^;]+)/.exec(cookie) ?? []

@@ -1,6 +1,8 @@
 // Answers of the platform: headers, pages, bodies, and the log line of a request.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,6 +19,13 @@ beforeAll(async () => {
 afterAll(() => discard(platform))
 
 describe('every answer', () => {
+  it('to a request for another protocol ends the connection', async () => {
+    const asked = request(`${platform.url}/livez`, { headers: { connection: 'upgrade', upgrade: 'websocket' } }).end()
+    const [{ statusCode, headers }] = (await once(asked, 'response')) as [IncomingMessage]
+    asked.destroy()
+    expect([statusCode, headers.connection]).toEqual([200, 'close'])
+  })
+
   it.each([
     ['an answer', '/api/v1/agents', 200],
     ['a problem', '/api/v1/nothing', 404],

@@ -34,7 +34,7 @@ beforeAll(async () => {
   receiver = await startReceiver()
   platform = await startPlatform({
     clock: () => Date.now() + skipped,
-    env: { SVC_PUBLIC_URL: 'https://svc.example', SVC_CHECKPOINT_SECONDS: '0' },
+    env: { SVC_PUBLIC_URL: 'https://localhost', SVC_CHECKPOINT_SECONDS: '0' },
   })
   agent_id = (await registerAgent(platform)).body.agent_id
 })
@@ -213,7 +213,7 @@ describe('a secret', () => {
     await inStates(platform, slack.action.id, ['delivered'])
     await inStates(platform, hook.action.id, ['delivered'])
     const posted = receiver.received.find(({ headers }) => headers['webhook-id'] === undefined)
-    expect(posted?.text).toContain('https://svc.example/api/v1/incidents/inc_')
+    expect(posted?.text).toContain('https://localhost/api/v1/incidents/inc_')
     const delivery = (await deliveriesOf(platform, hook.action.id))[0]?.id
     const paths = ['actions', 'events?limit=200', 'jobs', `actions/${hook.action.id}`, `actions/deliveries/${delivery}`]
     for (const path of paths) {

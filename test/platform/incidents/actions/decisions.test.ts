@@ -39,6 +39,7 @@ const triggers: Conditions['on'] = [
   'trace.gap',
   'log.invalid',
   'resync.failed',
+  'assignment.held',
 ]
 
 describe('an action', () => {

@@ -37,6 +37,37 @@ describe('a failed reading', () => {
   })
 })
 
+describe('a held version of a manifest', () => {
+  let git: ManifestsInGit
+  beforeAll(async () => {
+    git = await openManifestsInGit()
+  })
+  afterAll(() => git.close())
+
+  it('triggers once for each version', async () => {
+    const { platform } = git
+    const { action } = await makeAction(platform, { on: 'assignment.held', ...nowhere })
+    const { id, repository } = await git.connect({
+      [manifestPath]: refunds(['one', 'two', 'three'].map((name) => ({ name }))),
+    })
+    const { agent_id } = await git.register()
+    const { body: made } = await git.assign(agent_id, id)
+    const push = async (description: string) => {
+      repository.commit({ [manifestPath]: refunds([{ name: 'one', description }]) })
+      await git.tick(id)
+    }
+    await push('first')
+    await git.tick(id)
+    const { held_sha } = await git.read(made.id)
+    expect(held_sha).not.toBe(null)
+    expect(await deliveriesOf(platform, action.id)).toMatchObject([
+      { type: 'assignment.held', subject_kind: 'assignment', subject_id: `assignment_${made.id}` },
+    ])
+    await push('another version, held for the same reason')
+    expect(await deliveriesOf(platform, action.id)).toHaveLength(2)
+  })
+})
+
 describe.skipIf(postgres === null)('an invalid log', () => {
   if (postgres === null) return
 

@@ -1,0 +1,34 @@
+// Who leaves a workspace continues in the personal one.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { join, type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+
+let platform: TestPlatform
+let mails: MailServer
+beforeAll(async () => {
+  mails = await startMailServer()
+  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url } })
+})
+afterAll(async () => {
+  await discard(platform)
+  await mails.close()
+})
+
+const here = async (person: SignedIn) => {
+  const { current_workspace } = await person.me()
+  return [current_workspace, (await person.call('GET', '/api/v1/agents')).status]
+}
+
+it('a member who leaves continues in the personal workspace, in every session', async () => {
+  const owner = await signedIn(platform, mails, `owner@example.org`)
+  const path = `/auth/workspaces/${owner.org_id}`
+  expect((await owner.call('POST', `${path}/promote`, { name: 'Acme' })).status).toBe(204)
+  const person = await signedIn(platform, mails, `person@example.org`)
+  await join(owner, person, owner.org_id, 'member')
+  expect((await person.call('POST', `${path}/switch`)).status).toBe(204)
+  const elsewhere = await signedIn(platform, mails, person.email)
+  expect([await here(person), await here(elsewhere)]).toEqual(Array(2).fill([owner.org_id, 200]))
+  expect((await person.call('POST', `${path}/leave`)).status).toBe(204)
+  expect([await here(person), await here(elsewhere)]).toEqual(Array(2).fill([person.org_id, 200]))
+})
