@@ -70,7 +70,7 @@ export const valueFlowRules = [
       pattern: 'none',
       min_length: { stricter: 'lower', absent: byDefault(defaultLength), alone: true },
     },
-    doc: 'Passes when no value that a source step gave first is in this sink step. A value that the user named, or that another resource gave before, is allowed. Values that are split or encoded anew are not recognised: `value_from` does not allow these.',
+    doc: 'Passes when no value that a source step gave first is in this sink step. A value that the user named, or that another resource gave before, is allowed. Values that are split or encoded anew, and words as names of members, are not recognised: `value_from` does not allow these.',
     example: {
       source: { step_types: ['step.credential'] },
       sink: { step_types: ['step.message'], verbs: ['POST'] },
@@ -150,16 +150,17 @@ function follow(flow: Flow, recorded: Recorded, isSource: ((label: Label) => boo
   recorded.texts.received.some((leaf) => isSource(leaf.label) && someValue(leaf, form, addNew))
 }
 
+/** True for the name of a member as tools name their parameters: a word of the source can be the same by chance. */
+function isOfTool({ text, is_key }: Leaf): boolean {
+  return is_key === true && /^[A-Za-z_]+$/.test(text)
+}
+
 /** The values of a field that could be followed ones. */
 function followedIn(get: Getter, form: Form): Reading<readonly string[]> {
   return (context) => {
     const values: string[] = []
     const add = (value: string) => values.push(value) === 0
-    // The names of members of an input are those that the tool gives.
-    someSentLeaf(
-      get(context),
-      (leaf) => leaf.is_key !== true && (someValue(leaf, form, add) || somePiece(leaf, form, add)),
-    )
+    someSentLeaf(get(context), (leaf) => !isOfTool(leaf) && (someValue(leaf, form, add) || somePiece(leaf, form, add)))
     return values
   }
 }
