@@ -90,7 +90,7 @@ export async function createPlatform(
     const { outgoing } = outside
     const { targets } = outgoing
     const git = openGit({ db, clock, config, sealer, assertKeyKept, targets, installations: above.installations })
-    const reports = openReports({ db, clock, logger, log })
+    const reports = openReports({ db, clock, logger, log, checkpoint_seconds: config.checkpoint_seconds })
     const mailer = mailerOf(config, print, warn)
     const actions = actionRoom({ db, clock, config, sealer, assertKeyKept, mailer, outgoing })
     const own = [sweepJob({ db, clock, logger, config }), ...upkeepJobs(db)]

@@ -4513,11 +4513,11 @@ export interface ReportList {
  */
 export interface ReportRequest {
   /**
-   * Entries that were received at or after this time
+   * Entries that were received at or after this time; a day is its first moment in UTC
    */
   from: string
   /**
-   * Entries that were received before this time; not in the future
+   * Entries that were received before this time; a day is its first moment in UTC, and a time in the future is now
    */
   to: string
   /**

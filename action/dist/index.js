@@ -27396,7 +27396,7 @@ const valueFlowRules = [defineStepRule({
 			alone: true
 		}
 	},
-	doc: "Passes when no value that a source step gave first is in this sink step. A value that the user named, or that another resource gave before, is allowed. Values that are split or encoded anew are not recognised: `value_from` does not allow these.",
+	doc: "Passes when no value that a source step gave first is in this sink step. A value that the user named, or that another resource gave before, is allowed. Values that are split or encoded anew, and words as names of members, are not recognised: `value_from` does not allow these.",
 	example: {
 		source: { step_types: ["step.credential"] },
 		sink: {
@@ -27483,11 +27483,14 @@ function follow(flow, recorded, isSource, form) {
 	};
 	recorded.texts.received.some((leaf) => isSource(leaf.label) && someValue(leaf, form, addNew));
 }
+function isOfTool({ text, is_key }) {
+	return is_key === true && /^[A-Za-z_]+$/.test(text);
+}
 function followedIn(get, form) {
 	return (context) => {
 		const values = [];
 		const add = (value) => values.push(value) === 0;
-		someSentLeaf(get(context), (leaf) => leaf.is_key !== true && (someValue(leaf, form, add) || somePiece(leaf, form, add)));
+		someSentLeaf(get(context), (leaf) => !isOfTool(leaf) && (someValue(leaf, form, add) || somePiece(leaf, form, add)));
 		return values;
 	};
 }

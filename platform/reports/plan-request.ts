@@ -21,8 +21,8 @@ export interface Now {
 }
 
 /**
- * Resolves what the request leaves open. Rejects with INVALID naming every wrong field, with TOO_LARGE, and with UNAVAILABLE
- * while entries of the period are not signed.
+ * Resolves what the request leaves open; a period that ends in the future ends now. Rejects with INVALID naming every wrong field,
+ * with TOO_LARGE, and with UnsignedEntries.
  */
 export async function planRequest(
   scope: Scope,
@@ -40,12 +40,13 @@ export async function planRequest(
 
 /** Throws INVALID. */
 function periodOf({ from, to }: ReportRequest, now: number): ReportPlan['period'] {
-  const [first, end] = [parseTimestamp(from) ?? Number.NaN, parseTimestamp(to) ?? Number.NaN]
+  const [first, last] = [parseTimestamp(from) ?? Number.NaN, parseTimestamp(to) ?? Number.NaN]
+  const end = Math.min(last, now)
   const errors: FieldError[] = []
   if (first < 0) errors.push({ path: 'from', message: `must be 1970-01-01T00:00:00Z or later, found ${quote(from)}` })
-  if (end > now)
-    errors.push({ path: 'to', message: `must not be in the future, found ${quote(to)}: now is ${isoTime(now)}` })
-  if (first >= end)
+  if (first >= now)
+    errors.push({ path: 'from', message: `must not be in the future, found ${quote(from)}: now is ${isoTime(now)}` })
+  if (first >= last)
     errors.push({ path: 'to', message: `must be later than \`from\`, which is ${quote(from)}, found ${quote(to)}` })
   if (errors.length > 0) throw invalid(errors)
   return { from: isoTime(first), to: isoTime(end) }
@@ -86,10 +87,13 @@ async function cutOffOf(scope: Scope, tx: Transaction, end: number, given: numbe
   throw invalid([{ path: 'cut_off', message }])
 }
 
-function unsigned(count: number, isFirst: boolean): PlatformError {
+/** Entries of the period are not signed yet; `code` is UNAVAILABLE. */
+export class UnsignedEntries extends PlatformError {}
+
+function unsigned(count: number, isFirst: boolean): UnsignedEntries {
   const which = isFirst ? 'no checkpoint of this log has been published yet' : `${entries(count)} not signed yet`
   const headers = { 'retry-after': String(unsignedSeconds) }
-  return new PlatformError('UNAVAILABLE', `${which}: try again in some seconds; if this remains, see /readyz`, {
+  return new UnsignedEntries('UNAVAILABLE', `${which}: try again in some seconds; if this remains, see /readyz`, {
     headers,
   })
 }

@@ -4,21 +4,26 @@ import type { Resources } from '../db/db.js'
 import type { Job, Send } from '../jobs/job.js'
 import type { Log } from '../log/parts.js'
 import { makeReport } from './collect/make-report.js'
+import type { RequestParts } from './commands/request-report.js'
 import { makeReportJob } from './make-job.js'
-import type { ReportParts } from './routes/reports.js'
 
 interface RoomParts extends Resources {
   readonly logger: Logger
   readonly log: Pick<Log, 'identity' | 'holds_key'>
+  /** How often checkpoints are published; 0 for never. */
+  readonly checkpoint_seconds: number
 }
+
+/** A request waits for the next checkpoint, and not for hours. */
+const maxSignWaitMs = 20_000
 
 export interface ReportRoom {
   readonly jobs: readonly Job[]
   /** The parts of the routes, once jobs can be sent. */
-  readonly partsWith: (send: Send) => ReportParts
+  readonly partsWith: (send: Send) => RequestParts
 }
 
-export function openReports({ db, clock, logger, log }: RoomParts): ReportRoom {
+export function openReports({ db, clock, logger, log, checkpoint_seconds }: RoomParts): ReportRoom {
   const { keysOf } = log.identity
   const job = makeReportJob({
     db,
@@ -27,5 +32,6 @@ export function openReports({ db, clock, logger, log }: RoomParts): ReportRoom {
     isMaker: log.holds_key,
     make: (scope, plan, watch) => makeReport({ db, keysOf }, scope, plan, watch),
   })
-  return { jobs: [job], partsWith: (send) => ({ db, clock, send }) }
+  const sign_wait_ms = Math.min(1500 * checkpoint_seconds, maxSignWaitMs)
+  return { jobs: [job], partsWith: (send) => ({ db, clock, send, sign_wait_ms }) }
 }

@@ -1,4 +1,5 @@
 // Requests a report: the same request finds the report that exists.
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Report, ReportRequest } from '@svc/schemas'
 import { assertStillAllowed } from '../../access/commands/members.js'
 import { type Resources, withTransaction } from '../../db/db.js'
@@ -9,12 +10,16 @@ import type { Send } from '../../jobs/job.js'
 import { recordEvents } from '../../ledger/events.js'
 import { lockLog } from '../../ledger/log.js'
 import { sendReport } from '../make-job.js'
-import { planRequest } from '../plan-request.js'
+import { planRequest, UnsignedEntries } from '../plan-request.js'
 import { countReports, countUnfinished, findReport, queueReport } from '../store/reports.js'
 
 export interface RequestParts extends Resources {
   readonly send: Send
+  /** How long a request waits for the checkpoint that covers its period, ms. */
+  readonly sign_wait_ms: number
 }
+
+const signPollMs = 250
 
 /** The maximum number of reports of a workspace that wait or are in progress. */
 export const maxUnfinished = 20
@@ -29,23 +34,37 @@ interface Requested {
 }
 
 /**
- * Queues the report, or a failed one again. Rejects with INVALID, TOO_LARGE and UNAVAILABLE as `planRequest` does, and with
- * RATE_LIMITED while many reports of the workspace wait, and CONFLICT for one beyond those that a workspace keeps.
+ * Queues the report, or a failed one again, once the entries of its period are signed. Rejects with INVALID and TOO_LARGE as
+ * `planRequest` does, with UNAVAILABLE where they remain unsigned, with RATE_LIMITED while many reports of the workspace wait, and with
+ * CONFLICT for one beyond those that a workspace keeps.
  */
-export async function requestReport(
+export async function requestReport(parts: RequestParts, scope: Scope, request: ReportRequest): Promise<Requested> {
+  const asked_at = parts.clock()
+  for (let left = parts.sign_wait_ms; ; left -= signPollMs) {
+    try {
+      return await queueRequest(parts, scope, request, asked_at)
+    } catch (error) {
+      if (!(error instanceof UnsignedEntries) || left <= 0) throw error
+    }
+    await delay(signPollMs)
+  }
+}
+
+function queueRequest(
   { db, clock, send }: RequestParts,
   scope: Scope,
   request: ReportRequest,
+  asked_at: number,
 ): Promise<Requested> {
-  const now = clock()
   return withTransaction(db, scope, async (tx) => {
     await assertStillAllowed(scope, tx, auditors)
     const { size } = await lockLog(scope, tx)
-    const plan = await planRequest(scope, tx, { time: now, size }, request)
+    const plan = await planRequest(scope, tx, { time: asked_at, size }, request)
     const known = await findReport(scope, tx, plan.id)
     if (known !== null && known.status !== 'failed') return { report: known, isQueued: false }
     if ((await countUnfinished(scope, tx)) >= maxUnfinished) throw busy()
     if (known === null && (await countReports(scope, tx)) >= maxReports) throw tooMany()
+    const now = clock()
     await queueReport(scope, tx, now, plan, actorText(scope))
     // Besides the audit trail, this entry is later than the period: no entry of the period can follow it.
     const { id, format, period, agent_ids, cut_off } = plan

@@ -1,20 +1,15 @@
 // Reports for auditors: requested, made by a job, downloaded.
 import type { Report } from '@svc/schemas'
-import { type Resources, withSnapshot } from '../../db/db.js'
+import { withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { isKnown } from '../../http/etag.js'
 import { listReply, pageByIndex } from '../../http/paging.js'
 import { byAdmin, byAuditor, parameters, route, valuesOf } from '../../http/route.js'
-import type { Send } from '../../jobs/job.js'
 import { workspaceName } from '../../log/bundle/store.js'
 import { removeReport, unknownReport } from '../commands/delete-report.js'
-import { requestReport } from '../commands/request-report.js'
+import { type RequestParts, requestReport } from '../commands/request-report.js'
 import { assertReady, fileNameOf, progressSeconds, readParts, reportTypes } from '../download.js'
 import { findReport, listReports } from '../store/reports.js'
-
-export interface ReportParts extends Resources {
-  readonly send: Send
-}
 
 const tag = 'Reports'
 /** A report that is not finished is asked for again soon. */
@@ -30,7 +25,7 @@ export const reportRoutes = [
     access: byAuditor,
     body: 'report-request',
     responses: { 200: 'report', 202: 'report' },
-    handle: async ({ scope, body }, parts: ReportParts) => {
+    handle: async ({ scope, body }, parts: RequestParts) => {
       const { report, isQueued } = await requestReport(parts, scope, body)
       const headers = { location: `/api/v1/reports/${report.id}`, ...soonIn(report) }
       return { status: isQueued ? 202 : 200, body: report, headers }
@@ -49,7 +44,7 @@ export const reportRoutes = [
       cursor: parameters.cursor,
     },
     responses: { 200: 'report-list' },
-    handle: async ({ scope, query }, { db }: ReportParts) => {
+    handle: async ({ scope, query }, { db }: RequestParts) => {
       const page = pageByIndex(query)
       const listed = await withSnapshot(db, scope, (tx) => listReports(scope, tx, query, page))
       const { status, body } = listReply('reports', listed, page, ({ number }) => number)
@@ -63,7 +58,7 @@ export const reportRoutes = [
     tag,
     access: byAuditor,
     responses: { 200: 'report' },
-    handle: async ({ scope, params }, parts: ReportParts) => {
+    handle: async ({ scope, params }, parts: RequestParts) => {
       const report = await readReport(parts, scope, params.id)
       return { status: 200, body: report, headers: soonIn(report) }
     },
@@ -76,7 +71,7 @@ export const reportRoutes = [
     access: byAuditor,
     responses: {},
     file: Object.values(reportTypes),
-    handle: async ({ scope, params, header }, parts: ReportParts) => {
+    handle: async ({ scope, params, header }, parts: RequestParts) => {
       const report = assertReady(await readReport(parts, scope, params.id))
       const { sha256, bytes, format } = report
       const etag = `"${sha256}"`
@@ -95,7 +90,7 @@ export const reportRoutes = [
     tag,
     access: byAdmin,
     responses: { 204: null },
-    handle: async ({ scope, params }, parts: ReportParts) => {
+    handle: async ({ scope, params }, parts: RequestParts) => {
       await removeReport(parts, scope, params.id)
       return { status: 204 }
     },
@@ -103,7 +98,7 @@ export const reportRoutes = [
 ]
 
 /** Rejects with NOT_FOUND. */
-async function readReport({ db }: ReportParts, scope: Scope, id: string) {
+async function readReport({ db }: RequestParts, scope: Scope, id: string) {
   const report = await withSnapshot(db, scope, (tx) => findReport(scope, tx, id))
   if (report === null) throw unknownReport()
   return report
