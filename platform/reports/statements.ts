@@ -99,9 +99,10 @@ function governed(data: ReportData): string {
 }
 
 /** How many of the steps a local engine evaluated before they ran, as their senders state. */
-function decidedSteps({ summary: { steps, decided_steps: decided, undecided_steps: undecided } }: ReportData): string {
+function decidedSteps({ summary }: ReportData): string {
+  const { steps, decided_steps: decided } = summary
   if (steps === 0) return ''
-  const erased = steps - decided - undecided
+  const erased = erasedSteps(summary)
   const unread = erased === 0 ? '' : `; of ${count(erased)} it cannot be read: erased`
   if (decided === 0) return `No step is known to have been evaluated by a local engine before it ran${unread}.`
   const which =
@@ -111,6 +112,13 @@ function decidedSteps({ summary: { steps, decided_steps: decided, undecided_step
         : `all ${count(steps)} steps`
       : `${count(decided)} of ${counted(steps, 'step')}`
   return `Local engines evaluated ${which} before ${are(decided, 'it', 'they')} ran${unread}.`
+}
+
+type DecidedSteps = Pick<ReportData['summary'], 'steps' | 'decided_steps' | 'undecided_steps'>
+
+/** Steps whose content was erased: the log proves neither their decision nor their violations any longer. */
+function erasedSteps({ steps, decided_steps, undecided_steps }: DecidedSteps): number {
+  return steps - decided_steps - undecided_steps
 }
 
 /** Steps without a decision of agents that have a local engine; those of other agents are mentioned as such. */
@@ -164,12 +172,19 @@ function wrong({ summary, incidents }: ReportData): string {
   const { steps, steps_in_violation, violations, enforced, observed, waived, incidents_opened } = summary
   if (steps === 0 && violations === 0 && incidents_opened === 0 && summary.unrecorded_decisions === 0)
     return 'No step was recorded, so none could violate a policy.'
+  const erased = erasedSteps(summary)
+  const did = erased === 0 ? 'violated' : `${are(Math.max(1, steps_in_violation), 'is', 'are')} known to have violated`
   const inViolation =
     steps_in_violation === 0
-      ? 'No step violated an enforced policy.'
-      : `${sentence(counted(steps_in_violation, 'step'))} violated an enforced policy, ${share(steps_in_violation, steps)} of all steps.`
+      ? `No step ${did} an enforced policy.`
+      : `${sentence(counted(steps_in_violation, 'step'))} ${did} an enforced policy, ${share(steps_in_violation, steps)} of all steps.`
+  const unproven =
+    erased === 0
+      ? ''
+      : `The log no longer proves what ${counted(erased, 'step')} violated: ${are(erased, 'its', 'their')} content was erased.`
   const kinds = [`${some(enforced)} enforced`, `${some(observed)} observed`, `${some(waived)} waived`]
-  const split = violations === 0 ? '' : `Violations: ${count(violations)} in all, of which ${listed(kinds)}.`
+  const name = erased === 0 ? 'Violations' : 'Known violations'
+  const split = violations === 0 ? '' : `${name}: ${count(violations)} in all, of which ${listed(kinds)}.`
   const bySeverity = severities
     .map((severity) => ({
       severity,
@@ -181,7 +196,7 @@ function wrong({ summary, incidents }: ReportData): string {
     incidents_opened === 0
       ? 'No incident was opened.'
       : `${sentence(counted(incidents_opened, 'incident'))} ${are(incidents_opened, 'was', 'were')} opened${bySeverity.length === 0 ? '' : `: ${listed(bySeverity)}`}.`
-  return joined(inViolation, split, opened, effects(incidents), unrecorded(summary))
+  return joined(inViolation, split, unproven, opened, effects(incidents), unrecorded(summary))
 }
 
 function effects({ effects: counts }: ReportData['incidents']): string {
@@ -229,10 +244,9 @@ function answerers(actors: readonly string[]): string {
 function approvals({ approvals_asked: asked, approvals_given: given, ...summary }: ReportData['summary']): string {
   const { approvals_missing: missing, approvals_blocked: blocked, approvals_erased: erased } = summary
   const unread = erased === 0 ? '' : `; ${count(erased)} cannot be read: erased`
+  const isKnown = erased === 0 && erasedSteps(summary) === 0
   if (asked === 0)
-    return erased === 0
-      ? 'No policy asked for an approval.'
-      : `No policy is known to have asked for an approval${unread}.`
+    return isKnown ? 'No policy asked for an approval.' : `No policy is known to have asked for an approval${unread}.`
   const stopped =
     blocked === 0
       ? ''
@@ -240,12 +254,14 @@ function approvals({ approvals_asked: asked, approvals_given: given, ...summary 
   const rest = missing === 0 ? '' : `; ${counted(missing, 'step')} ${are(missing, 'was', 'were')} recorded without one`
   const none = erased === 0 ? 'none was' : 'none is known to have been'
   const outcome = given === 0 ? none : asked === 1 ? 'it was' : given === 1 ? 'one was' : `${count(given)} were`
-  return `Policies asked for an approval of ${counted(asked, 'step')}: ${outcome} given${stopped}${rest}${unread}.`
+  const did = isKnown ? 'asked' : 'are known to have asked'
+  return `Policies ${did} for an approval of ${counted(asked, 'step')}: ${outcome} given${stopped}${rest}${unread}.`
 }
 
 /** A step counts by the time of its receipt, whatever time it claims. */
 function claimedTimes({ summary: { steps_outside: number, outside, steps } }: ReportData): string {
-  if (outside === null) return ''
+  if (steps === 0) return ''
+  if (outside === null) return 'Times are times of receipt.'
   const when =
     outside.first === outside.last ? moment(outside.first) : `${moment(outside.first)} to ${moment(outside.last)}`
   return `Times are times of receipt: ${count(number)} of ${counted(steps, 'step')} ${are(number, 'claims', 'claim')} a time outside the period (${when} UTC).`

@@ -7,6 +7,8 @@ interface Alteration {
   readonly name: string
   /** Whether it changes what a bundle holds. */
   readonly is_in_log: boolean
+  /** False if nothing that is left shows the change: a report must not state that it did not happen. */
+  readonly is_provable?: false
   /** One statement on the rows of an organization. */
   readonly statement: string
 }
@@ -15,6 +17,10 @@ const anEntry = 'org_id = $1 and log_index = (select min(log_index) from log_ent
 
 /** After its retention the event of a state is deleted, and its row cannot be compared (docs/design/reports.md §3). */
 const isRecorded = 'exists (select from log_records r where r.org_id = $1 and r.log_index = i.log_index)'
+
+/** The evaluation that the record of the step commits to can be read. */
+const isKept =
+  'exists (select from log_payloads p where p.org_id = $1 and p.log_index = v.log_index and p.body is not null)'
 
 const alterations: readonly Alteration[] = [
   {
@@ -51,7 +57,17 @@ const alterations: readonly Alteration[] = [
     statement: `update policy_sets set body = replace(body, '"severity":"critical"', '"severity":"low"')
       where org_id = $1 and digest in (select policy_set from log_entries where org_id = $1)`,
   },
-  { name: 'violations that are gone', is_in_log: false, statement: 'delete from log_violations where org_id = $1' },
+  {
+    name: 'violations that are gone',
+    is_in_log: false,
+    statement: `delete from log_violations v where org_id = $1 and ${isKept}`,
+  },
+  {
+    name: 'violations of erased steps that are gone',
+    is_in_log: false,
+    is_provable: false,
+    statement: `delete from log_violations v where org_id = $1 and not ${isKept}`,
+  },
   {
     name: 'violations as waived',
     is_in_log: false,

@@ -53,7 +53,13 @@ interface Acts {
   readonly prune: object
   readonly publish: object
   readonly move: { readonly move: IncidentMove }
-  readonly beat: { readonly agent: string; readonly run: string; readonly ended: boolean }
+  /** `minutes_ago`: when the run began. */
+  readonly beat: {
+    readonly agent: string
+    readonly run: string
+    readonly ended: boolean
+    readonly minutes_ago?: number
+  }
   readonly unrecorded: { readonly agent: string; readonly outcome: 'allow' | 'block' }
   readonly hold: { readonly task: string }
   readonly erase: { readonly task: string }
@@ -104,7 +110,7 @@ const players: Players = {
       unrecordedIn({ ...decided, decided_at: isoTime(workspace.clock()), intended }, agent),
     )
   },
-  beat: ({ clock, ...workspace }, { agent, run, ended }) => {
+  beat: ({ clock, ...workspace }, { agent, run, ended, minutes_ago = 0 }) => {
     const state = {
       instance_id: run,
       agent_key: agent,
@@ -112,7 +118,7 @@ const players: Players = {
       policy_count: 3,
       version: '1.0.0',
     } as const
-    const since = isoTime(clock())
+    const since = isoTime(clock() - minutes_ago * minute)
     return takeHeartbeat({ ...workspace, clock }, workspace.scope, workspace.key, { ...state, since, ended })
   },
   hold: (workspace, { task }) => placeHold(workspace, workspace.scope, { task_id: task, reason: 'an audit' }),

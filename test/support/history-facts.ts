@@ -1,6 +1,6 @@
 // What is true of a played history, counted from the tables and the payloads: another way than that of the report.
 import { isMap } from '@svc/proof'
-import { type CommittedResult, canonicalType, isBlocked, type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
+import { type CommittedResult, isBlocked, type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
 import type { HistoryWorkspace } from './history-platform.js'
 import { begin } from './honest-histories.js'
 
@@ -97,7 +97,6 @@ function countsOf(steps: readonly Known[], runs: readonly Run[], { from, to }: {
     decided_steps: count(({ decided }) => decided === true),
     undecided_steps: count(({ decided }) => decided === false),
     erased_steps: count(({ body }) => body === null),
-    erased_gates: count(({ body, step_type }) => body === null && canonicalType(step_type) === 'step.gate'),
     steps_without_engine: count((step) => step.decided === false && hadStopped(step, runs)),
     steps_outside: count(({ timestamp }) => {
       const time = parseTimestamp(timestamp) ?? from

@@ -20,6 +20,8 @@ const kinds: readonly StepKind[] = ['model', 'pay', 'waived', 'waived', 'secret'
 /** The acts of one workspace, determined by the seed. */
 export function honestActs(seed: number): Act[] {
   const random = numbers(seed)
+  const kind = random()
+  if (kind < 0.1) return calmActs(kind < 0.05)
   const first: Act[] = agents.flatMap((agent) => [
     { act: 'register', agent },
     { act: 'assign', agent, waives: waivable.filter(() => random() < 0.5), waived_days: pick(random, [1, 30, 300]) },
@@ -29,6 +31,22 @@ export function honestActs(seed: number): Act[] {
   const erased: Act[] = random() < 0.3 && tasks.length > 0 ? [{ act: 'erase', task: pick(random, tasks) }] : []
   const last: Act[] = random() < 0.3 ? ageing(random) : []
   return [...first, ...acts, ...erased, ...last]
+}
+
+/** A workspace in which everything was decided and answered. */
+function calmActs(has_incident: boolean): Act[] {
+  const agent = 'desk'
+  const steps: readonly StepKind[] = ['start', has_incident ? 'secret' : 'model', 'end']
+  const order = steps.map((_, index) => index)
+  const beat = { act: 'beat', agent, run: 'one', minutes_ago: 1 } as const
+  return [
+    { act: 'register', agent },
+    { act: 'assign', agent, waives: [], waived_days: 30 },
+    { ...beat, ended: false },
+    { act: 'task', agent, task: 'a task', steps, order, decided: true, days_ago: 0, again: false },
+    { act: 'move', move: 'review' },
+    { ...beat, ended: true },
+  ]
 }
 
 /** What an honest workspace may do next; the first ones happen most. */

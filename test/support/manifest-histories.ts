@@ -7,7 +7,7 @@ import { type Scope, scopeOf } from '../../platform/db/scope.js'
 import { PlatformError } from '../../platform/errors.js'
 import { assignManifest, unassign } from '../../platform/git/commands/assign-manifest.js'
 import { approve, pinVersion, resyncByHand, unpin } from '../../platform/git/commands/change-assignment.js'
-import { connectRepository } from '../../platform/git/commands/connect-repository.js'
+import { connectRepository, disconnectRepository } from '../../platform/git/commands/connect-repository.js'
 import { assignmentNotFound } from '../../platform/git/errors.js'
 import { noInstallations } from '../../platform/git/installations.js'
 import type { GitParts } from '../../platform/git/parts.js'
@@ -114,7 +114,17 @@ export async function playHistory(room: Room, seed: number, steps: number): Prom
   if (random() < 0.7) setOutage(history, false)
   const outcome = await reconcile(parts, room.scope, repo_id)
   const after = (await shown(history)).flatMap((one) => problemsAfter(one, headOf(history), versions))
-  return after.length === 0 ? [] : [...after, `after the last reading: ${outcome}`]
+  if (after.length > 0) return [...after, `after the last reading: ${outcome}`]
+  await disconnect(history)
+  return []
+}
+
+/** A workspace has a limit of repositories, and all histories are in one. */
+async function disconnect({ processes, scope, repo_id }: History): Promise<void> {
+  const [parts] = processes as [GitParts]
+  const assignments = await withSnapshot(parts.db, scope, (tx) => assignmentsFrom(scope, tx, repo_id))
+  for (const { id } of assignments) await unassign(parts, scope, id)
+  await disconnectRepository(parts, scope, repo_id)
 }
 
 function headOf({ isAway, files, branch }: History): ModelHead {

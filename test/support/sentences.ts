@@ -98,7 +98,6 @@ function factsIn({ facts: { counts }, is_whole, is_log_whole }: CheckedReport): 
     acted_undecided: some('undecided_steps'),
     acted_without_engine: some('steps_without_engine'),
     erased_step: some('erased_steps'),
-    erased_gate: some('erased_gates'),
     claimed_outside: some('steps_outside'),
     step_in_violation: some('steps_in_violation'),
     incident_opened: some('incidents_opened'),

@@ -1,2 +1,2 @@
-// All histories of honest-histories.test.ts.
+// More histories of honest-histories.test.ts; SVC_HONEST_HISTORIES=300 plays 300.
 import './honest-histories.test.js'

@@ -1,5 +1,6 @@
 // No honest history is accused: whatever a workspace does, its report, its bundle and both verifiers call the log whole, and every
-// sentence of the report is true (test/cases/sentences.yaml). A tenth of the histories here, all of them in honest-histories.full.test.ts; SVC_HISTORY_SEED makes the same ones again.
+// sentence of the report is true (test/cases/sentences.yaml). A tenth of the histories here, all of them in
+// honest-histories.full.test.ts; SVC_HISTORY_SEED plays the same ones again.
 import { keyLines } from '@svc/proof'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { ReportData } from '../../../platform/reports/report-data.js'
@@ -9,7 +10,7 @@ import { type HistoryPlatform, openHistoryPlatform } from '../../support/history
 import { honestActs, type PlayedHistory, playedHistory, reportOf } from '../../support/honest-histories.js'
 import { type Seen, sentences, untrueIn } from '../../support/sentences.js'
 
-const histories = Number(process.env.SVC_HONEST_HISTORIES ?? (inject('project') === 'full' ? 300 : 30))
+const histories = Number(process.env.SVC_HONEST_HISTORIES ?? (inject('project') === 'full' ? 100 : 10))
 const seed = Number(process.env.SVC_HISTORY_SEED ?? Date.now() % 2 ** 31)
 
 describe('honest histories', () => {
