@@ -11,9 +11,15 @@ const postgres = await sharedPostgres()
 const check = createChecker(Object.values(documents))
 const cases = ruleCases().map(({ rule, case: one }, index) => ({ rule, one, index }))
 
+/** Tools that a context declares narrow those of the registration. */
 function registrationOf({ agent }: RuleCase, index: number) {
-  const { attributes, ...fields } = agent
-  return { ...fields, ...(attributes as object), agent_key: `case ${index}` }
+  const { attributes, registered_tools, ...fields } = agent
+  const tools = registered_tools === undefined ? {} : { declared_tools: registered_tools }
+  return { ...fields, ...tools, ...(attributes as object), agent_key: `case ${index}` }
+}
+
+function contextOf({ agent, context }: RuleCase) {
+  return agent.registered_tools === undefined ? context : { ...context, declared_tools: agent.declared_tools }
 }
 
 /** Whether the API cannot express a case: agents always have a risk level and an environment, and bodies have schemas. */
@@ -99,7 +105,7 @@ describe.skipIf(postgres === null)('the rule cases through the platform', () => 
     }
     const { agent_id: _agent, task_id: _task, ...step } = one.step ?? { step_type: '' }
     const intended = { timestamp: one.now, ...step }
-    const body = { intended, context: { ...one.context, agent_id, task_id } }
+    const body = { intended, context: { ...contextOf(one), agent_id, task_id } }
     const answer = await platform.call<Evaluation>('POST', '/api/v1/engine/evaluate', { as: 'key', body })
     expect([answer.status, answer.body]).toEqual([200, expect.anything()])
     const own = answer.body.policies.filter(({ policy_id }) => policy_id >= 1_000_000)

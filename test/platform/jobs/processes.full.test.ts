@@ -39,6 +39,10 @@ describe.skipIf(postgres === null)('two processes on a server', () => {
     const opened = await Promise.all(rooms.map((room) => room.open([job, marker], () => now)))
     now = Date.parse('2026-03-01T12:07:00Z')
     await until(() => expect(ran).toEqual([now]))
+    // The run ends after it has noted its time.
+    await until(async () => {
+      for (const jobs of opened) expect((await jobs.state()).at(0)?.last_completed_at).toBe('2026-03-01T12:07:00.000Z')
+    })
     now = Date.parse('2026-03-01T12:08:00Z')
     await until(async () => {
       for (const jobs of opened)
