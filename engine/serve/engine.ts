@@ -30,7 +30,7 @@ import { evaluationLine, incidentLines, releasedLines, stepLine, withoutOwnMembe
 import type { LocalEvaluation } from './local-evaluation.js'
 import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
-import { otherAgents } from './other-agents.js'
+import { rejectOtherAgents } from './other-agents.js'
 import { type Reservations, releaseReservation, reserveStep } from './reservations.js'
 import { awaitRecord, endOf, type Task, takeDecision, voidDecisions } from './task.js'
 import { createTaskPolicies, manifestsOfTask } from './task-policies.js'
@@ -71,8 +71,8 @@ interface EngineState extends EngineParts {
   readonly evaluator: Evaluator
   readonly tasks: Tasks
   readonly agents: Map<string, JsonMap>
-  /** Takes the agent that a step names. */
-  readonly noteAgent: (agent_id: string) => void
+  /** Throws when the id is the one of another agent; `path` is the member that has it. */
+  readonly assertAgent: (agent_id: string, path: string) => void
   readonly reservations: Reservations
 }
 
@@ -84,7 +84,7 @@ export function createEngine(parts: EngineParts): LocalEngine {
     evaluator: createEvaluator(parts),
     tasks,
     agents: new Map(),
-    noteAgent: otherAgents(parts.source, parts.notify),
+    assertAgent: rejectOtherAgents(parts.source, parts.notify),
     reservations: new Map(),
   }
   return {
@@ -112,7 +112,7 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
   if (task_id === undefined)
     throw invalid('context.task_id', 'is missing, and so is `intended.task_id`: send one of them')
   const now = state.clock()
-  state.noteAgent(agent_id)
+  state.assertAgent(agent_id, 'context.agent_id')
   const task = await state.tasks.open(task_id, state.elapsed())
   setFacts(task, state.evaluator.facts(state.agents.get(agent_id), { ...context, task_id }))
   const step = state.memory.labelled({ timestamp: isoTime(now), ...intended, agent_id, task_id }, false)
@@ -164,7 +164,7 @@ async function recordStep(state: EngineState, body: Behavior, end: boolean): Pro
   const { task_id } = sent
   if (task_id === undefined) throw invalid('step.task_id', 'is missing')
   const now = state.clock()
-  if (sent.agent_id !== undefined) state.noteAgent(sent.agent_id)
+  if (sent.agent_id !== undefined) state.assertAgent(sent.agent_id, 'step.agent_id')
   const task = await state.tasks.open(task_id, state.elapsed())
   const known = sent.agent_id === undefined ? undefined : state.agents.get(sent.agent_id)
   if (Object.keys(task.facts).length === 0 && known !== undefined) setFacts(task, state.evaluator.facts(known, {}))

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { EngineHealth, Evaluation } from '@svc/schemas'
+import type { EngineHealth, Evaluation, JsonMap } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type LoadState, nextState } from '../../engine/source/state.js'
 import { envFor, named, policy, startEndpoint, wrong } from '../support/policy-endpoint.js'
@@ -109,15 +109,24 @@ describe('a platform', () => {
     },
   )
 
-  it('that governs one agent: another id in a step is reported once', async () => {
+  it('that governs one agent: steps of another one are rejected, and its id is reported once', async () => {
     const { url } = await startPlatform()
     serve = await startServe([], {}, envFor(url))
     const intended = { step_type: 'step.exec', step_name: 'x' }
-    for (const agent_id of ['ag_1', 'desk', 'other', 'other'])
-      await serve.post('/evaluate', { intended, context: { ...context, agent_id } })
-    await serve.post('/record', { step: { ...intended, task_id: 'r', agent_id: 'third' } })
+    const statusFor = async (path: string, body: JsonMap) => {
+      const answer = await serve?.call('POST', path, { body })
+      return [answer?.status, answer?.body.errors?.[0]?.path]
+    }
+    const evaluated = (agent_id: string) => statusFor('/evaluate', { intended, context: { ...context, agent_id } })
+    for (const agent_id of ['ag_1', 'desk']) expect(await evaluated(agent_id)).toEqual([200, undefined])
+    for (const agent_id of ['other', 'other', 'Desk', 'desk '])
+      expect(await evaluated(agent_id)).toEqual([409, 'context.agent_id'])
+    const step = { ...intended, task_id: 'r' }
+    expect(await statusFor('/record', { step: { ...step, agent_id: 'third' } })).toEqual([409, 'step.agent_id'])
+    // Nothing of it is kept: the first step of the task is the one of the agent.
+    expect((await serve.post<{ step: number }>('/record', { step })).body.step).toBe(1)
     const named = serve.printed().err.match(/another agent: steps with agent_id "[^"]*"/g)
-    expect(named?.map((line) => line.split('"')[1])).toEqual(['other', 'third'])
+    expect(named?.map((line) => line.split('"')[1])).toEqual(['other', 'Desk', 'desk ', 'third'])
   })
 
   it('that fails for a time is reported with the policies that stay in effect, and when it answers again', async () => {
