@@ -3,6 +3,7 @@
 import { canonicalType, type PolicyResult, type Step, type ViolationDetails } from '@svc/schemas'
 import type { CompiledTree } from '../rules/compound-program.js'
 import type { Check, Scope } from '../rules/rule.js'
+import { isEndType } from '../rules/track.js'
 import type { Approval } from './approval.js'
 import type { PolicyInput } from './policy-input.js'
 
@@ -48,8 +49,7 @@ export type Plans = Readonly<Record<Occasion, Plan>>
 
 /** A task.end or a task.error. */
 export function isEnd({ step_type }: Pick<Step, 'step_type'>): boolean {
-  const type = canonicalType(step_type)
-  return type === 'task.end' || type === 'task.error'
+  return isEndType(canonicalType(step_type))
 }
 
 /** The occasion on which an intended or logged step is evaluated, in a task that is running. */

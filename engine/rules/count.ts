@@ -6,6 +6,7 @@ import { AmbiguousField, notANumber } from './members.js'
 import { fieldPath, type StepKind, stepKind } from './params.js'
 import { defineStepRule, NOT_APPLICABLE, PASS, type Recorded, type Scope, stepViolation } from './rule.js'
 import { isUnclearNumber, numberIn } from './spelled.js'
+import { isEndType } from './track.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 const step_type = { ...stepKind, description: 'the step type that is counted, or a selector of steps' } as const
@@ -81,7 +82,8 @@ export const countRules = [
       const run = environment.track<number>({
         key: `run ${kindKey(kind)}`,
         init: () => 0,
-        add: (state, recorded) => (counts(recorded) ? state + 1 : 0),
+        // An end of the task does not interrupt the run: a limit is not reached anew after it.
+        add: (state, recorded) => (counts(recorded) ? state + 1 : isEndType(recorded.type) ? state : 0),
       })
       const message = `${params.max_consecutive} ${kindWords(kind, 'steps')} in a row came directly before`
       const remedy = 'do a step of another type first'

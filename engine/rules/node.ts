@@ -7,6 +7,7 @@ import { nodeCheck } from './node-check.js'
 import { filterSchema, stepType, stepTypes } from './params.js'
 import { defineStepRule, PASS, type Scope, stepViolation } from './rule.js'
 import { byDefault } from './stricter.js'
+import { isEndType } from './track.js'
 
 const scopes: readonly Scope[] = ['step_execution', 'task_execution']
 const atEnd: readonly Scope[] = ['task_execution']
@@ -41,7 +42,9 @@ export const nodeRules = [
       return nodeCheck<string | null>(environment, {
         key: `last node ${JSON.stringify([required, targets && [...targets]])}`,
         init: null,
-        next: (_, type) => type,
+        // An end is seen by `end` alone: below a `not` it changes nothing.
+        next: (before, type) => (isEndType(type) && type !== required ? before : type),
+        end: (before) => (before === required && isEndType(required) ? before : ''),
         fits: (type, before) => {
           const checked = targets === undefined ? before !== null : targets.has(type)
           return checked ? before === required : null

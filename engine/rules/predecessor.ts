@@ -15,7 +15,7 @@ import {
   type StepContext,
   stepViolation,
 } from './rule.js'
-import { firstOfItsKind, isBoundGate, satisfies, trackFirstRequired } from './track.js'
+import { firstOfItsKind, isBoundGate, isEndType, satisfies, trackFirstRequired } from './track.js'
 import { wantedSteps } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
@@ -46,10 +46,14 @@ export const predecessorRules = [
       const last = environment.track<Last | null>({
         key: `last satisfying ${kindKey(required_step_type)}`,
         init: () => null,
-        add: (state, recorded) =>
-          isBoundGate(recorded)
-            ? state
-            : { satisfying: isRequired(recorded) && satisfies(recorded), evidence: evidenceOfRecorded(recorded) },
+        add: (state, recorded) => {
+          if (isBoundGate(recorded)) return state
+          const satisfying = isRequired(recorded) && satisfies(recorded)
+          // Of an end that is not required itself, only `end` tells: below a `not` it changes nothing.
+          if (isEndType(recorded.type) && !satisfying) return state
+          return { satisfying, is_end: isEndType(recorded.type), evidence: evidenceOfRecorded(recorded) }
+        },
+        end: (state) => state && { ...state, satisfying: state.satisfying && state.is_end },
       })
       const pattern = kindPattern(required_step_type)
       const wanted = wantedWords(pattern)
@@ -238,5 +242,6 @@ export const predecessorRules = [
 
 interface Last {
   readonly satisfying: boolean
+  readonly is_end: boolean
   readonly evidence: EvidenceStep
 }

@@ -34,7 +34,7 @@ function isModelCall(step: Step): boolean {
 }
 
 function isCheck(step: Step): boolean {
-  return (isEmpty(step.input) || hasGateForm(step)) && !isAct(step)
+  return ((step.verb === undefined && isEmpty(step.input)) || hasGateForm(step)) && !isAct(step)
 }
 
 /** A start is given the request of the task. */

@@ -25,6 +25,11 @@ export function isBoundGate({ type, step }: Recorded): boolean {
   return type === 'step.gate' && digestOfGate(step) !== null
 }
 
+/** Whether a step of this type ends its task. */
+export function isEndType(type: string): boolean {
+  return type === 'task.end' || type === 'task.error'
+}
+
 /** A passed gate as an agent records it. */
 export function passedGate(check_type?: string, digest?: string): Behavior {
   const guard = { ...(check_type !== undefined && { check_type }), result: 'passed' }
