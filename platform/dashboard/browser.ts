@@ -43,6 +43,19 @@ export function formOf({ body }: Request): Readonly<Record<string, string>> {
   return Object.fromEntries(fields.filter((field): field is [string, string] => typeof field[1] === 'string'))
 }
 
+/** The address of the page of an incident. */
+export const incidentPath = /^\/incidents\/(inc_[A-Za-z0-9-]{1,60})$/
+
+/** The path of the page that follows the sign-in; '' for the usual one. Forms and links can hold any text: others are ignored. */
+export function returnIn({ return_to }: Readonly<Record<string, unknown>>): string {
+  return typeof return_to === 'string' && incidentPath.test(return_to) ? return_to : ''
+}
+
+/** The address of the sign-in that leads back to this page. */
+export function signInAddress(return_to: string): string {
+  return return_to === '' ? '/sign-in' : `/sign-in?return_to=${encodeURIComponent(return_to)}`
+}
+
 /** The secret of a link; null for a missing or incomplete one. */
 export function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {
   return typeof token === 'string' && /^[A-Za-z0-9_-]{20,200}$/.test(token) ? token : null

@@ -17,8 +17,9 @@ export async function makeLink(db: Database, now: number, url: string, email: st
   return `${url}/auth/magic-link?token=${secret}`
 }
 
-/** Sends a new link to the address. */
-export async function sendLink({ db, clock, url, mailer }: AccessParts, email: string): Promise<void> {
-  const link = await makeLink(db, clock(), url(), email)
+/** Sends a new link to the address. `return_to`: the path of the page that follows the sign-in; '' for the usual one. */
+export async function sendLink({ db, clock, url, mailer }: AccessParts, email: string, return_to = ''): Promise<void> {
+  const made = await makeLink(db, clock(), url(), email)
+  const link = return_to === '' ? made : `${made}&return_to=${encodeURIComponent(return_to)}`
   await mailer.send({ to: addressOf(email), name: 'sign_in', values: { link } })
 }

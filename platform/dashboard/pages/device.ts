@@ -37,7 +37,7 @@ export function devicePage(parts: PageParts): Router {
     const visitor = await visitorOf(parts, request, null)
     const { user_code } = request.query
     const typed = typeof user_code === 'string' && /^[A-Za-z-]{8,12}$/.test(user_code) ? user_code : ''
-    if (visitor === null) return show(response, 200, signInFirst({}))
+    if (visitor === null) return show(response, 200, signInFirst({ return_to: '' }))
     const csrf = parts.access_tokens.csrfOf(visitor.person.session_id)
     show(response, 200, ask({ user_code: typed, csrf, email: visitor.email }))
   })
