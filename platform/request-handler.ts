@@ -55,7 +55,7 @@ export function requestHandler({ config, access, waiting_engines, operator, mete
     jobs,
     identify,
   })
-  const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null }
+  const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null, send: jobs.send }
   const git_parts = git.partsWith(jobs.send)
   const served = [...routes, ...above.routesWith(jobs.send)]
   const parts = {

@@ -1,8 +1,9 @@
 // The parts that the pages use.
 import type { AccessParts } from '../access/parts.js'
 import type { Authentication } from '../http/principal.js'
+import type { Triggering } from '../incidents/actions/triggers.js'
 
-export interface PageParts extends AccessParts {
+export interface PageParts extends AccessParts, Triggering {
   readonly authenticate: Authentication['authenticate']
   /** The address at which people reach the platform, where the operator has configured it. */
   readonly public_url: string | null

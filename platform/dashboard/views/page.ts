@@ -6,8 +6,8 @@ import { styleAddress } from './style.js'
 
 export type Page = (values: Readonly<Record<string, unknown>>) => string
 
-/** A page with this heading and body, a Handlebars template. */
-export function pageOf(heading: string, body: string): Page {
+/** A page with this heading and body, Handlebars templates. */
+export function pageOf(heading: string, body: string, width: 'narrow' | 'wide' = 'narrow'): Page {
   return Handlebars.compile(
     `<!doctype html>
 <html lang="en">
@@ -16,7 +16,7 @@ export function pageOf(heading: string, body: string): Page {
 <link rel="icon" href="data:,"><link rel="stylesheet" href="${styleAddress}">
 </head>
 <body>
-<main>
+<main class="${width}">
 <h1>${heading}</h1>
 ${body}
 </main>
