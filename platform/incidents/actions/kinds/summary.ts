@@ -5,7 +5,7 @@ import { effectWords, type Incident } from '@svc/schemas'
 export interface Summary {
   readonly title: string
   readonly lines: readonly string[]
-  /** Null where the platform does not know its address, or there is no page. */
+  /** A page for people; null where the platform does not know its address, or has no page of the subject. */
   readonly link: string | null
 }
 
@@ -53,7 +53,7 @@ function incidentSummary(type: string, incident: Incident, public_url: string | 
       ...(effects === undefined ? [] : [`effect: ${effectWords(effects).join(', ')}`]),
       ...(note === null ? [] : [`note: ${plain(note)}`]),
     ],
-    link: public_url === null ? null : `${public_url}/api/v1/incidents/${encodeURIComponent(id)}`,
+    link: public_url === null ? null : `${public_url}/incidents/${encodeURIComponent(id)}`,
   }
 }
 

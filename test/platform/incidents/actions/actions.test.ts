@@ -213,7 +213,8 @@ describe('a secret', () => {
     await inStates(platform, slack.action.id, ['delivered'])
     await inStates(platform, hook.action.id, ['delivered'])
     const posted = receiver.received.find(({ headers }) => headers['webhook-id'] === undefined)
-    expect(posted?.text).toContain('https://localhost/api/v1/incidents/inc_')
+    expect(posted?.text).toContain('<https://localhost/incidents/inc_')
+    expect(posted?.text).not.toContain('/api/')
     const delivery = (await deliveriesOf(platform, hook.action.id))[0]?.id
     const paths = ['actions', 'events?limit=200', 'jobs', `actions/${hook.action.id}`, `actions/deliveries/${delivery}`]
     for (const path of paths) {
@@ -229,16 +230,19 @@ describe('a secret', () => {
 describe('mail', () => {
   it('goes to all addresses as one mail, escaped', async () => {
     const mails = await startMailServer()
-    const other = await startPlatform({ env: { SVC_SMTP_URL: mails.url, SVC_CHECKPOINT_SECONDS: '0' } })
+    const env = { SVC_SMTP_URL: mails.url, SVC_CHECKPOINT_SECONDS: '0', SVC_PUBLIC_URL: 'https://svc.example' }
+    const other = await startPlatform({ env })
     await registerAgent(other)
     const to = ['Mia@Example.org', 'rejected@example.org']
     const { action } = await makeAction(other, { kind: 'email', name: '<b>tell</b>', config: { to } })
     expect(action.config.to).toEqual(['mia@example.org', 'rejected@example.org'])
-    await violate(other, 'mailed')
+    const id = await violate(other, 'mailed')
     const [delivery] = (await inStates(other, action.id, ['delivered'])) as [Delivery]
     const [text = ''] = mails.mailsTo('mia@example.org')
     expect(text).toContain(`Message-ID: <${delivery.id}@svc.invalid>`)
     expect(text).toMatch(/Subject: svc: new incident/)
+    expect(text.replaceAll(/=\r?\n/g, '')).toContain(`https://svc.example/incidents/${id}`)
+    expect(text).not.toContain('/api/')
     expect(text).not.toContain('<b>tell</b></p>')
     const wrong = await makeAction(other, { kind: 'email', config: { to: 'rejected@example.org' } })
     const { body } = await other.call<ActionTest>('POST', `/api/v1/actions/${wrong.action.id}/test`)

@@ -98,6 +98,17 @@ describe('the delay', () => {
   })
 })
 
+describe('a message to people', () => {
+  it.each(['action.test', ...triggers])('of %s links to a page or to nothing', (type) => {
+    const incident = { id: 'inc_1', history: [], note: null, task_id: null, occurrences: 1 }
+    const subject = { id: 1, agent_id: 'ag_1', message: 'm', held_sha: 'abc', manifest_path: 'a.yaml' }
+    const data = type.startsWith('incident.') ? { incident } : { subject }
+    const { link } = summaryOf({ type, timestamp: '', data }, 'https://svc.example')
+    expect(link).toBe(type.startsWith('incident.') ? 'https://svc.example/incidents/inc_1' : null)
+    expect(summaryOf({ type, timestamp: '', data }, null).link).toBeNull()
+  })
+})
+
 describe('a message to Slack', () => {
   const hostile = '<!channel> *bold* <https://evil.example|click> &amp; @here\n> quote'
   const incident = {
@@ -128,8 +139,8 @@ describe('a message to Slack', () => {
     expect(body).toMatchObject({ mrkdwn: false, parse: 'none', blocks: [{ text: { type: 'plain_text' } }, {}] })
   })
 
-  it('links to the incident', () => {
-    const link = '<https://svc.example/api/v1/incidents/inc_1|Open the incident>'
+  it('links to the page of the incident', () => {
+    const link = '<https://svc.example/incidents/inc_1|Open the incident>'
     expect(body.blocks[1]?.text).toEqual({ type: 'mrkdwn', text: link })
   })
 })
