@@ -87,8 +87,10 @@ async function cutOffOf(scope: Scope, tx: Transaction, end: number, given: numbe
   throw invalid([{ path: 'cut_off', message }])
 }
 
-/** Entries of the period are not signed yet; `code` is UNAVAILABLE. */
-export class UnsignedEntries extends PlatformError {}
+/** Entries of the period are not signed yet. */
+export class UnsignedEntries extends PlatformError {
+  override readonly code = 'UNAVAILABLE'
+}
 
 function unsigned(count: number, isFirst: boolean): UnsignedEntries {
   const which = isFirst ? 'no checkpoint of this log has been published yet' : `${entries(count)} not signed yet`
