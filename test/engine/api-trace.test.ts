@@ -58,7 +58,7 @@ describe('with policies of a platform', () => {
   it('steps and incidents go to the platform, evaluations and ends stay, and no file of traces is written', async () => {
     const platform = await platformWith({ policies: blocking })
     const serve = await started(platform.env)
-    const context = { agent_id: 'me', task_id: 't', environment: 'test' }
+    const context = { agent_id: 'ag_1', task_id: 't', environment: 'test' }
     const asked = await serve.post<Evaluation>('/evaluate', { intended: { step_type: 'step.exec' }, context })
     expect(asked.body.blocked).toBe(true)
     await record(serve, 't', { step_name: 'fine' })
@@ -243,7 +243,7 @@ describe('a spool that is full', () => {
       expect(gap.first_step).toBe((numbers.at(-1) ?? 0) + 1)
       expect([numbers.length + Number(gap.steps), gap.last_step]).toEqual([6, 6])
     }
-    const context = { agent_id: 'me', task_id: 'even', environment: 'test' }
+    const context = { agent_id: 'ag_1', task_id: 'even', environment: 'test' }
     const { body } = await serve.post<Evaluation>('/evaluate', { intended: { step_type: 'step.exec' }, context })
     expect(body.history_lost).toBe(true)
     await record(serve, 'new')
