@@ -10,7 +10,9 @@ import { othersText, unrecordedText } from './unrecorded-text.js'
 export interface Decisions {
   /** Waits for the step of a decision. An earlier decision on the same action in the same task is replaced. */
   readonly add: (step: Step, evaluation: LocalEvaluation) => void
-  /** The step was recorded: settles the decision that it names, and the one on its action. */
+  /** True if the decision that a step names, or one on its action, waits. */
+  readonly waits: (task_id: string, evaluation_id: unknown, action_digest: string) => boolean
+  /** The step was recorded: settles these decisions. */
   readonly settle: (task_id: string, evaluation_id: unknown, action_digest: string) => void
   /** The caller gave the step up; null for a decision that does not wait. */
   readonly release: (evaluation_id: string) => OpenDecision | null
@@ -67,6 +69,10 @@ export function createDecisions({ timeout, ask_timeout, file, ...parts }: Decisi
     unrecorded += 1
     table.end(key, false)
   }
+  const namedKey = (task_id: string, evaluation_id: unknown) => {
+    const key = typeof evaluation_id === 'string' ? table.keys.get(evaluation_id) : undefined
+    return key !== undefined && table.open.get(key)?.task_id === task_id ? key : undefined
+  }
   const endCrowd = () => {
     const { last, others } = crowd.take()
     if (last !== null) writeLine(last, others)
@@ -82,9 +88,11 @@ export function createDecisions({ timeout, ask_timeout, file, ...parts }: Decisi
       if (timeoutOf(oldest) === Number.POSITIVE_INFINITY) table.end(key, false)
       else expire(key, oldest, crowd.hasLine(oldest))
     },
+    waits: (task_id, evaluation_id, action_digest) =>
+      namedKey(task_id, evaluation_id) !== undefined || table.open.has(keyOf({ task_id, action_digest })),
     settle: (task_id, evaluation_id, action_digest) => {
-      const named = typeof evaluation_id === 'string' ? table.keys.get(evaluation_id) : undefined
-      if (named !== undefined && table.open.get(named)?.task_id === task_id) table.end(named)
+      const named = namedKey(task_id, evaluation_id)
+      if (named !== undefined) table.end(named)
       table.end(keyOf({ task_id, action_digest }))
     },
     release: (evaluation_id) => {

@@ -24,9 +24,9 @@ import type { PolicySource } from '../source/source.js'
 import type { Sink } from '../trace/sink.js'
 import { blockedLine } from './blocked-line.js'
 import type { Decisions } from './decisions.js'
-import { ServeError } from './errors.js'
+import { invalid, ServeError } from './errors.js'
 import { createEvaluator, type Evaluator } from './evaluator.js'
-import { evaluationLine, incidentLines, releasedLines, stepLine, withoutOwnMembers } from './lines.js'
+import { evaluationLine, incidentLines, isAct, releasedLines, stepLine, withoutOwnMembers } from './lines.js'
 import type { LocalEvaluation } from './local-evaluation.js'
 import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
@@ -171,8 +171,13 @@ async function recordStep(state: EngineState, body: Behavior, end: boolean): Pro
   const numbered = { step: sent.step ?? task.last_step + 1, timestamp: sent.timestamp ?? isoTime(now) }
   const step = state.memory.labelled({ ...agentOf(task), ...sent, ...numbered }, true)
   const action_digest = actionDigest(step)
-  keep(state, task, step, decisionOn(state, task, step, action_digest))
-  state.decisions.settle(task_id, step.meta?.evaluation_id, action_digest)
+  const named = step.meta?.evaluation_id
+  // After a restart, only the open decisions know that the step was evaluated before.
+  const waited = state.decisions.waits(task_id, named, action_digest)
+  const decision = takeDecision(task, named, action_digest)
+  const evaluation = evaluationOf(state, task, step, action_digest, decision)
+  keep(state, task, step, { ...evaluation, is_late: decision === null && !waited && isAct(step) })
+  state.decisions.settle(task_id, named, action_digest)
   if (canonicalType(step.step_type) === 'step.gate') state.decisions.answer(task_id, step)
   if (end && isBlocked(step)) stopTask(state, task, step)
   await state.sink.settled()
@@ -183,11 +188,16 @@ async function recordStep(state: EngineState, body: Behavior, end: boolean): Pro
  * The decision on the step. When the evaluation allowed another action, the step is evaluated now, before it joins the
  * history, and so is a step that was asked about; a decision to block stays, also when the step was changed afterwards.
  */
-function decisionOn(state: EngineState, task: Task, step: Behavior, action_digest: string): LocalEvaluation {
-  const decision = takeDecision(task, step.meta?.evaluation_id, action_digest)
-  const evaluateNow = () => state.evaluator.step(task, step, occasionIn(task.history, step), true, action_digest)
+function evaluationOf(
+  { evaluator, reservations }: EngineState,
+  task: Task,
+  step: Behavior,
+  action_digest: string,
+  decision: LocalEvaluation | null,
+): LocalEvaluation {
+  const evaluateNow = () => evaluator.step(task, step, occasionIn(task.history, step), true, action_digest)
   if (decision === null) return evaluateNow()
-  state.reservations.delete(decision.evaluation_id)
+  reservations.delete(decision.evaluation_id)
   // A gate may have approved the step since.
   const isFinal = decision.outcome !== 'ask' && (decision.blocked || decision.action_digest === action_digest)
   if (isFinal) return decision
@@ -281,10 +291,6 @@ function registerAgent(state: EngineState, body: AgentRegistration) {
   const evaluation = state.evaluator.registration(agent)
   for (const line of incidentLines({ agent_id }, evaluation, state.clock())) state.sink.write(line)
   return { ...evaluation, agent_id }
-}
-
-function invalid(path: string, message: string): ServeError {
-  return new ServeError('INVALID', `\`${path}\`: ${message}`, [{ path, message }])
 }
 
 /** The agent of the task's last evaluation, when it named one. */

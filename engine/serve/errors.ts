@@ -32,6 +32,11 @@ export class ServeError extends Error {
   }
 }
 
+/** A member with a wrong value. */
+export function invalid(path: string, message: string): ServeError {
+  return new ServeError('INVALID', `\`${path}\`: ${message}`, [{ path, message }])
+}
+
 /** The body of an error answer (RFC 9457). */
 export function problemOf({ code, message, errors }: ServeError, request_id: string): Problem {
   const status = statusOf[code]

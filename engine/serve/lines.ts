@@ -1,5 +1,5 @@
 // Trace lines of the local engine: a step with its decision, a blocked evaluation, and incidents.
-import { type Behavior, isoTime, type JsonMap, type PolicyResult } from '@svc/schemas'
+import { type Behavior, canonicalType, isBlocked, isoTime, type JsonMap, type PolicyResult } from '@svc/schemas'
 import { toolsMember } from '../rules/task-tools.js'
 import type { ManifestInEffect } from '../source/source.js'
 import { payloadsMember } from '../trace/metadata.js'
@@ -18,8 +18,15 @@ export interface StepFacts {
   readonly now: number
 }
 
+/** Whether the agent does something outside by the step, which can be evaluated before; a blocked one was not done. */
+export function isAct(step: Behavior): boolean {
+  const type = canonicalType(step.step_type)
+  const isReceived = type === 'step.message' && step.verb === 'GET'
+  return type.startsWith('step.') && type !== 'step.gate' && !isReceived && !isBlocked(step)
+}
+
 /** Members of `meta` that only the engine writes, beside the labels of memory. */
-const ownMembers = ['svc.eval', 'svc.manifests', 'svc.end', toolsMember, payloadsMember]
+const ownMembers = ['svc.eval', 'svc.late', 'svc.manifests', 'svc.end', toolsMember, payloadsMember]
 
 /** The step without what the agent sent in the place of these members: it must not look like a statement of the engine. */
 export function withoutOwnMembers(step: Behavior): Behavior {
@@ -51,6 +58,7 @@ export function stepLine(step: Behavior, evaluation: LocalEvaluation, facts: Ste
       ...(facts.versions_known && { manifests }),
       policies: outcomes,
     },
+    ...(evaluation.is_late === true && { 'svc.late': true }),
     ...(step.step_type === 'task.start' && { 'svc.manifests': facts.manifests }),
     ...(facts.tools !== null && { [toolsMember]: facts.tools }),
   }

@@ -141,7 +141,7 @@ function toolNames(value: unknown): string[] {
 }
 
 /** Members of `meta` that only the engine writes, and that hold no payload. */
-const ownMembers = new Set(['svc.eval', 'svc.manifests', memoryMember])
+const ownMembers = new Set(['svc.eval', 'svc.late', 'svc.manifests', memoryMember])
 
 function metaOf(meta: JsonMap): JsonMap {
   const kept = Object.entries(meta)

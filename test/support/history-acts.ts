@@ -234,7 +234,11 @@ async function logTask(workspace: HistoryWorkspace, act: Acts['task']): Promise<
   const all = steps.map((kind, index): LogRequest => {
     const step = index + 1
     const timestamp = isoTime(at + step * 1000)
-    const meta = decided ? { meta: { 'svc.eval': { action: 'allow', evaluation_id: `eval_${task}_${step}` } } } : {}
+    // The engine evaluates some steps only when they are recorded.
+    const late = kind === 'late' && { 'svc.late': true }
+    const meta = decided
+      ? { meta: { 'svc.eval': { action: 'allow', evaluation_id: `eval_${task}_${step}` }, ...late } }
+      : {}
     const blocked = kind === 'blocked' ? { output: { status: 'blocked' } } : {}
     const ofStep = { step_name: kind, input: { to: 'b', text: `"svc.eval":${index}` }, ...meta, ...blocked }
     return { task_id: task, agent_key: agent, step, step_type: types[kind], timestamp, ...ofStep }

@@ -76,7 +76,8 @@ function payloadOf(body: string | null) {
   if (body === null) return { decided: null, blocked: null, given: 0, applied: [] as readonly number[] }
   const values = JSON.parse(body) as JsonMap & { readonly evaluation: readonly CommittedResult[] }
   const { meta, evaluation } = values
-  const own = isMap(meta) && (Object.hasOwn(meta, 'svc.eval') || Object.hasOwn(meta, 'svc.end'))
+  const isDecided = isMap(meta) && Object.hasOwn(meta, 'svc.eval') && meta['svc.late'] !== true
+  const own = isDecided || (isMap(meta) && Object.hasOwn(meta, 'svc.end'))
   const applied = evaluation.filter((one) => one.violated || one.applied === true || one.approved_by_step !== undefined)
   return {
     decided: own,

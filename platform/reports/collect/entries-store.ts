@@ -39,7 +39,8 @@ const asked = `select string_agg(json_build_array(log_index, salts, body)::text,
  * written this way: in a text of JSON its quotes are escaped.
  */
 const decided = `select string_agg(log_index::text, ' ') from log_payloads where ${inRange}
-  and (position('"svc.eval":{"' in body) > 0 or position('"svc.end":"end_task"' in body) > 0)`
+  and (position('"svc.eval":{"' in body) > 0 and position('"svc.late":true' in body) = 0
+    or position('"svc.end":"end_task"' in body) > 0)`
 
 /**
  * Each table is read alone, by its range of log indexes, and the thread joins the rows: the embedded database took some ms of this
