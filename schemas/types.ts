@@ -1387,6 +1387,20 @@ export interface DroppedPolicy {
 }
 
 /**
+ * A manifest of a dry run with its path.
+ */
+export interface DryRunManifest {
+  /**
+   * text of the manifest, YAML or JSON
+   */
+  manifest: string
+  /**
+   * path of the manifest in the answer
+   */
+  file: string
+}
+
+/**
  * Recorded tasks replayed as whole paths: what a manifest or a policy would have changed. A step that would be blocked has happened all the same: the steps after it are evaluated on the recorded path. All tasks are evaluated with their agents as they are registered now.
  */
 export interface DryRunReport {
@@ -1415,7 +1429,7 @@ export interface DryRunReport {
    */
   warned_tasks: number
   /**
-   * tasks with a step whose outcome differs from that under the policies in effect
+   * tasks with a step whose outcome differs from that under the old policies
    */
   flipped_tasks: number
   /**
@@ -1427,7 +1441,7 @@ export interface DryRunReport {
    */
   newly_asked_tasks: number
   /**
-   * tasks that only the policies in effect block
+   * tasks that only the old policies block
    */
   no_longer_blocked_tasks: number
   /**
@@ -1435,13 +1449,13 @@ export interface DryRunReport {
    */
   recorded_blocks: number
   /**
-   * recorded tasks that were not replayed, because they cannot be replayed whole
+   * recorded tasks of the period, or of the latest ones, that were not replayed: because they cannot be replayed whole, or are too many
    */
   left_out: {
     /**
-     * payload_erased: a payload was erased. metadata_only: no step has an input, or an output beyond its status. pruned: the retention period of an entry is over. too_long: more than 10,000 steps or 8 MiB of payloads and evaluations, or beyond 30,000 steps or 64 MiB of all tasks; fewer steps with more than 60 policies
+     * payload_erased: a payload was erased. metadata_only: no step has an input, or an output beyond its status. pruned: the retention period of an entry is over. too_long: more than 10,000 steps or 8 MiB of payloads and evaluations. too_many: beyond `tasks` in the period, or beyond 30,000 steps, 64 MiB or 200 agents of all tasks, with fewer steps for more than 60 policies; tasks with the latest steps come first
      */
-    reason: 'payload_erased' | 'metadata_only' | 'pruned' | 'too_long'
+    reason: 'payload_erased' | 'metadata_only' | 'pruned' | 'too_long' | 'too_many'
     tasks: number
   }[]
   /**
@@ -1449,11 +1463,11 @@ export interface DryRunReport {
    */
   policies: ReplayedPolicy[]
   /**
-   * the policies in effect
+   * the policies in effect, or those with `against` in place
    */
   old_policies: ReplayedPolicy[]
   /**
-   * policies in effect that cannot be evaluated
+   * policies that cannot be evaluated
    */
   rejected: {
     name: string
@@ -1512,7 +1526,7 @@ export interface DryRunReport {
       verb: string | null
       step_name: string | null
       /**
-       * under the policies in effect
+       * under the old policies
        */
       before: 'allow' | 'warn' | 'ask' | 'block'
       /**
@@ -1526,13 +1540,13 @@ export interface DryRunReport {
     }[]
   }
   /**
-   * warnings about the given manifest
+   * warnings about the given manifests, without those of `against`
    */
   findings: Finding[]
 }
 
 /**
- * Body of POST /api/v1/policies/dry-run: a `manifest` or a `policy`, which is evaluated on recorded tasks and put in effect nowhere. A body of POST /api/v1/policies is taken as a `policy`.
+ * Body of POST /api/v1/policies/dry-run: a `manifest`, `manifests` or a `policy`, evaluated on recorded tasks and put in effect nowhere. A body of POST /api/v1/policies is taken as a `policy`.
  */
 export interface DryRunRequest {
   /**
@@ -1540,13 +1554,27 @@ export interface DryRunRequest {
    */
   manifest?: string
   /**
+   * several manifests, each like `manifest`
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  manifests?: DryRunManifest[]
+  /**
+   * manifests to compare with: in the old policies they take the place of those of the same names as all given manifests. Default: the policies in effect are the old policies. Not with `policy`
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  against?: DryRunManifest[]
+  /**
    * one policy, as in POST /api/v1/policies: for its agent, and for agents of exactly its level. For every replayed agent that it applies to it is added to the policies in effect, and takes the place of all of the same `name`, from manifests or written by hand
    */
   policy?: {
     [k: string]: unknown
   }
   /**
-   * path of the manifest in the answer; default manifest.yaml
+   * path of `manifest` in the answer; default manifest.yaml
    */
   file?: string
   /**
@@ -1554,7 +1582,15 @@ export interface DryRunRequest {
    */
   agent_id?: string
   /**
-   * how many recorded tasks: those with the latest steps
+   * start of a period: only tasks whose last step was received at or after this time
+   */
+  from?: string
+  /**
+   * end of a period: only tasks whose first step was received before this time
+   */
+  to?: string
+  /**
+   * how many recorded tasks: those with the latest steps. Default: 50; with `from` or `to` 10000
    */
   tasks?: number
 }
@@ -5575,6 +5611,7 @@ export interface SchemaTypes {
   'device-request': DeviceRequest
   'device-token-request': DeviceTokenRequest
   'dropped-policy': DroppedPolicy
+  'dry-run-manifest': DryRunManifest
   'dry-run-report': DryRunReport
   'dry-run-request': DryRunRequest
   'effective-policies': EffectivePolicies

@@ -1,12 +1,6 @@
-// The manifest or the policy of a request, and the policies in effect that it takes the place of.
-import {
-  type Finding,
-  type ManifestReading,
-  parseManifest,
-  policiesOfManifests,
-  type ReplayPolicies,
-} from '@svc/engine'
-import type { DryRunRequest, JsonMap, Policy } from '@svc/schemas'
+// The manifests or the policy of a request, and the policies in effect that they take the place of.
+import { type Finding, parseManifest, policiesOfManifests, type ReplayManifest, type ReplayPolicies } from '@svc/engine'
+import type { DryRunManifest, DryRunRequest, JsonMap, Policy } from '@svc/schemas'
 import { type FieldError, invalid } from '../../errors.js'
 import { byHand, isPolicyBody } from '../../policies/given/members.js'
 import { readNewPolicy } from '../../policies/given/read-policy.js'
@@ -14,6 +8,8 @@ import { readNewPolicy } from '../../policies/given/read-policy.js'
 export interface GivenPolicies {
   /** For every agent of the replayed tasks, as an assignment puts them in effect: by its risk level, with its waivers. */
   readonly policies: ReplayPolicies
+  /** To compare with, in place of the same policies in effect; null for the policies in effect. */
+  readonly against: ReplayPolicies | null
   readonly replaces: (policy: Pick<Policy, 'name' | 'manifest_name'>) => boolean
   readonly warnings: readonly Finding[]
 }
@@ -21,27 +17,38 @@ export interface GivenPolicies {
 /** The request; a body of POST /api/v1/policies is its `policy`, on the tasks of its agent. */
 export function withPolicy(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !isPolicyBody(body)) return body
-  const { tasks, ...policy } = body as JsonMap
+  const { tasks, from, to, ...policy } = body as JsonMap
   return {
     policy,
     ...(tasks !== undefined && { tasks }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
     ...(policy.agent_id != null && { agent_id: policy.agent_id }),
   }
 }
 
 /** Throws INVALID with every finding that is an error. */
-export function givenPolicies({ manifest, policy, file = 'manifest.yaml' }: DryRunRequest): GivenPolicies {
-  if (manifest !== undefined && policy === undefined) return ofManifest(manifest, file)
-  if (policy !== undefined && manifest === undefined) return ofPolicy(policy)
-  const message =
-    policy === undefined ? 'is missing: send `manifest` or `policy`' : 'send `manifest` or `policy`, not both'
-  throw invalid([{ path: 'manifest', message }])
+export function givenPolicies(request: DryRunRequest): GivenPolicies {
+  const { manifest, manifests, against = [], policy, file = 'manifest.yaml' } = request
+  const given = [manifest, manifests, policy].filter((one) => one !== undefined)
+  if (given.length !== 1) {
+    const message = given.length === 0 ? 'is missing: send' : 'is not alone: send only one of'
+    throw invalid([{ path: 'manifest', message: `${message} \`manifest\`, \`manifests\` or \`policy\`` }])
+  }
+  if (manifest !== undefined) return ofManifests([readAt({ manifest, file }, 'manifest')], listed(against, 'against'))
+  if (manifests !== undefined) return ofManifests(listed(manifests, 'manifests'), listed(against, 'against'))
+  if (against.length === 0) return ofPolicy(policy ?? {})
+  throw invalid([{ path: 'against', message: 'goes with manifests: send `manifest` or `manifests`, not `policy`' }])
 }
 
-function ofManifest(text: string, file: string): GivenPolicies {
-  const reading = parseManifest(text, file)
-  const { name, ...given } = usable(reading, file)
-  return { ...given, replaces: ({ manifest_name }) => manifest_name === name }
+function ofManifests(given: readonly Readable[], against: readonly Readable[]): GivenPolicies {
+  const names = new Set([...given, ...against].map(({ manifest: { name } }) => name))
+  return {
+    policies: policiesOfManifests(given),
+    against: against.length === 0 ? null : policiesOfManifests(against),
+    replaces: ({ manifest_name }) => manifest_name !== null && names.has(manifest_name),
+    warnings: given.flatMap(({ warnings }) => warnings),
+  }
 }
 
 /** The policy as POST /api/v1/policies would put it in force: for its agent, and for agents of exactly its level. */
@@ -58,18 +65,25 @@ function ofPolicy(body: JsonMap): GivenPolicies {
     keyOf: (agent) => String(applies(agent)),
     onAgent: ({ policy: one }, agent) => (applies(agent) ? one : null),
   }
-  return { policies, replaces: ({ name }) => name === policy.name, warnings: [] }
+  return { policies, against: null, replaces: ({ name }) => name === policy.name, warnings: [] }
 }
 
-type Usable = Pick<ManifestReading, 'value' | 'errors' | 'warnings' | 'lines'>
+interface Readable extends ReplayManifest {
+  readonly warnings: readonly Finding[]
+}
 
-function usable({ value, errors, warnings, lines }: Usable, file: string) {
-  if (errors.length > 0 || value === null) throw invalid(errors.slice(0, maxErrors).map(inManifest))
-  return { name: value.name, policies: policiesOfManifests([{ manifest: value, file, lines }]), warnings }
+function listed(manifests: readonly DryRunManifest[], name: string): Readable[] {
+  return manifests.map((one, index) => readAt(one, `${name}[${index}].manifest`))
+}
+
+function readAt({ manifest: text, file }: DryRunManifest, path: string): Readable {
+  const { value: manifest, errors, warnings, lines } = parseManifest(text, file)
+  if (manifest !== null && errors.length === 0) return { manifest, file, lines, warnings }
+  throw invalid(errors.slice(0, maxErrors).map((error) => inManifest(error, path)))
 }
 
 const maxErrors = 100
 
-function inManifest({ id, message, line, column }: Finding): FieldError {
-  return { path: 'manifest', message, id, line, column }
+function inManifest({ id, message, line, column }: Finding, path: string): FieldError {
+  return { path, message, id, line, column }
 }

@@ -1,13 +1,12 @@
 // What a dry run answers: the result of a replay, by tasks and agents in place of files.
 import type { Finding, Listed, ReplayResult, StepPlace } from '@svc/engine'
 import type { DryRunReport } from '@svc/schemas'
-import type { LeftOutReason } from '../recorded/whole-tasks.js'
 
 /** `agents` are the agents by task; `left_out` the numbers of tasks by reason. */
 export function dryRunReport(
   result: ReplayResult,
   agents: ReadonlyMap<string, string>,
-  left_out: ReadonlyMap<LeftOutReason, number>,
+  left_out: ReadonlyMap<DryRunReport['left_out'][number]['reason'], number>,
   warnings: readonly Finding[],
 ): DryRunReport {
   const {

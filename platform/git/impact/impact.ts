@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers/promises'
 import { isoTime } from '@svc/schemas'
 import type { Scope } from '../../db/scope.js'
 import type { Reading } from '../recorded/reading.js'
-import { type RecordedTask, readTasks } from '../recorded/tasks-store.js'
-import { maxOfTask, reasonToLeaveOut } from '../recorded/whole-tasks.js'
+import type { RecordedTask } from '../recorded/tasks-store.js'
+import { wholeTasks } from '../recorded/whole-tasks.js'
 import { type Affected, affectedAgents } from './affected-agents.js'
 import type { ImpactReport, ImpactRequest } from './impact-report.js'
 import { createTally, type ImpactTally, maxListed } from './impact-tally.js'
@@ -21,11 +21,6 @@ export interface ImpactOptions {
   /** Of the objects of the thread that evaluates, MiB; default 512. */
   readonly max_memory?: number
 }
-
-/** The entries of one query: few enough that the embedded database, which runs in this thread, answers within about 20 ms. */
-const batchEntries = 400
-/** A payload that is larger is read alone, once the size of its task is known. */
-const maxBatched = 16 * 1024
 
 /**
  * Replays the recorded tasks of the agents with an assignment of a changed manifest under their policies in effect and under those
@@ -77,9 +72,10 @@ interface Replaying {
 async function replayTasks(parts: Replaying, tasks: readonly RecordedTask[]): Promise<void> {
   const indexes = new Map(parts.ids.map((agent_id, index) => [agent_id, index]))
   let evaluated: Promise<void> = Promise.resolve()
-  for (const batch of batches(tasks)) {
-    const stored = await readBatch(parts, batch, (agent_id) => indexes.get(agent_id) ?? -1)
+  const { read, scope, tally } = parts
+  for await (const batch of wholeTasks({ read, scope, leaveOut: tally.leaveOut }, tasks)) {
     await evaluated
+    const stored = batch.map(({ task, lines }) => ({ agent: indexes.get(task.agent_id) ?? -1, lines }))
     evaluated = evaluate(parts, stored)
     // A rejection is thrown by the `await` of the next round.
     evaluated.catch(() => undefined)
@@ -92,51 +88,4 @@ async function evaluate({ thread, tally }: Replaying, tasks: readonly StoredStep
   if (tasks.length === 0) return
   const answers = await thread.ask(tasks)
   for (const [index, answer] of answers.entries()) tally.add(tasks[index]?.agent ?? -1, answer)
-}
-
-/** Consecutive tasks with few entries together, and each long one alone. */
-function* batches(tasks: readonly RecordedTask[]): Generator<RecordedTask[]> {
-  let batch: RecordedTask[] = []
-  let entries = 0
-  for (const task of tasks) {
-    if (batch.length > 0 && entries + task.seq > batchEntries) {
-      yield batch
-      batch = []
-      entries = 0
-    }
-    batch.push(task)
-    entries += task.seq
-  }
-  if (batch.length > 0) yield batch
-}
-
-/** The tasks of a batch that can be replayed whole. */
-async function readBatch(
-  { read, scope, tally }: Replaying,
-  batch: readonly RecordedTask[],
-  agentOf: (agent_id: string) => number,
-): Promise<StoredSteps[]> {
-  const tasks = batch.filter(({ seq }) => seq <= maxOfTask.steps)
-  for (let count = tasks.length; count < batch.length; count += 1) tally.leaveOut('too_long')
-  const isLong = tasks.some(({ seq }) => seq > batchEntries)
-  const found = await read((tx) => readTasks(scope, tx, tasks, isLong ? 0 : maxBatched))
-  const byId = new Map(found.map((stored) => [stored.task_id, stored]))
-  const ready: StoredSteps[] = []
-  for (const task of tasks) {
-    const stored = byId.get(task.task_id)
-    const reason = stored === undefined ? 'pruned' : reasonToLeaveOut(task, stored, maxOfTask.bytes)
-    if (reason !== null) tally.leaveOut(reason)
-    if (reason !== null || stored === undefined) continue
-    const lines = stored.omitted === 0 ? stored.lines : await readLarge({ read, scope }, task)
-    if (lines === null) tally.leaveOut('payload_erased')
-    else ready.push({ agent: agentOf(task.agent_id), lines })
-  }
-  return ready
-}
-
-/** The steps of a task whose size is known; null when its payloads were erased meanwhile. */
-async function readLarge({ read, scope }: Pick<Replaying, 'read' | 'scope'>, task: RecordedTask) {
-  const [stored] = await read((tx) => readTasks(scope, tx, [task], maxOfTask.bytes))
-  const isWhole = stored !== undefined && reasonToLeaveOut(task, stored, maxOfTask.bytes) === null
-  return isWhole ? stored.lines : null
 }

@@ -2,7 +2,7 @@
 import type { Scope } from '../../db/scope.js'
 import type { Reading } from '../recorded/reading.js'
 import { countTasks, type DrawnTask, drawTasks, firstIndexFrom } from '../recorded/tasks-store.js'
-import { maxOfTask } from '../recorded/whole-tasks.js'
+import { isTooLong } from '../recorded/whole-tasks.js'
 
 interface Draw {
   /** RFC 3339: tasks whose last step was received at this time or later. */
@@ -52,7 +52,7 @@ function smallest(tasks: DrawnTask[], limit: number): DrawnTask[] {
 
 /** The first tasks of the draw that together have at most so many steps: their number does not depend on what they show. */
 function withinSteps(tasks: DrawnTask[], max_steps: number): DrawnTask[] {
-  const stepsOf = ({ seq }: DrawnTask) => (seq > maxOfTask.steps ? 0 : seq)
+  const stepsOf = (task: DrawnTask) => (isTooLong(task) ? 0 : task.seq)
   if (tasks.reduce((sum, task) => sum + stepsOf(task), 0) <= max_steps) return tasks
   let left = max_steps
   const end = inDraw(tasks).findIndex((task) => {

@@ -10,19 +10,44 @@ export type RecordedTask = Pick<StoredHead, 'task_id' | 'agent_id' | 'seq' | 'fi
 
 const taskColumns = `task_id, agent_id, seq, ${utc('first_received_at')}, ${utc('last_received_at')}`
 
-/** The tasks with the latest steps, latest first; `agent_id` is null for those of all agents. */
+export interface TaskFilter {
+  /** Null for the tasks of all agents. */
+  readonly agent_id: string | null
+  /** RFC 3339: tasks whose last step was received at this time or later. */
+  readonly from?: string | undefined
+  /** RFC 3339: tasks whose first step was received before this time. */
+  readonly to?: string | undefined
+}
+
+export interface LastTasks {
+  /** Those with the latest steps, latest first. */
+  readonly tasks: readonly RecordedTask[]
+  /** Tasks of the period beyond the limit; 0 without a period. */
+  readonly more: number
+}
+
 export async function lastTasks(
   scope: Scope,
   tx: Transaction,
-  agent_id: string | null,
+  { agent_id, from, to }: TaskFilter,
   limit: number,
-): Promise<RecordedTask[]> {
+): Promise<LastTasks> {
   await readByIndex(tx)
-  const where = filters([scope.org_id], 'org_id = $1').add('agent_id = ?', agent_id ?? undefined)
-  return tx.query<RecordedTask>(
+  const indexOf = async (time: string | undefined) => (time === undefined ? undefined : firstIndexFrom(scope, tx, time))
+  const where = filters([scope.org_id], 'org_id = $1')
+    .add('agent_id = ?', agent_id ?? undefined)
+    .add('last_log_index >= ?', await indexOf(from))
+    .add('first_log_index < ?', await indexOf(to))
+  const tasks = await tx.query<RecordedTask>(
     `select ${taskColumns} from task_heads where ${where.text} order by last_log_index desc limit ${limit}`,
     where.values,
   )
+  if ((from ?? to) === undefined || tasks.length < limit) return { tasks, more: 0 }
+  const [row] = await tx.query<{ total: number }>(
+    `select count(*)::int as total from task_heads where ${where.text}`,
+    where.values,
+  )
+  return { tasks, more: (row?.total ?? 0) - tasks.length }
 }
 
 /** A period from a time on: the log index of its first entry. */

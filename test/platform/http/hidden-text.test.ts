@@ -15,7 +15,7 @@ const ofAgents: Readonly<Partial<Record<SchemaName, RegExp>>> = {
   'agent-registration': /^declared_tools/,
   'batch-request': /./,
   'copilot-request': /./,
-  'dry-run-request': /^(file|manifest|policy)/,
+  'dry-run-request': /^(against|file|manifest|policy)/,
   'erasure-request': /^subject_id$/,
   'hosted-evaluate-request': /./,
   'incident-report': /^(policy_name|name|severity|reason)$/,
