@@ -50,7 +50,14 @@ const groups = {
     docsCommand,
     findingsCommand,
   ],
-  'Use recorded tasks:': [replayCommand, importCommand],
+  'Use recorded tasks:': [
+    (name: string) =>
+      replayCommand(name, async (...replay) => {
+        const { replayOnPlatform } = await import('./account/platform-replay.js')
+        return replayOnPlatform(...replay)
+      }),
+    importCommand,
+  ],
   'Verify logs:': [verifyCommand, witnessCommand, attackDemoCommand, checkpointCommand, bundleCommand],
   'Get reports:': [reportCommand, reportsCommand],
   'Use manifests in Git:': gitCommands,

@@ -8,9 +8,13 @@ import { InputError } from '../errors.js'
 /** The name of the bundled baseline among the paths. */
 export const baselineWord = 'baseline'
 
+export interface ReadManifest extends ReplayManifest {
+  readonly text: string
+}
+
 /** The manifests at the paths, in order. Rejects with InputError for one that is not valid. */
-export async function readManifests(paths: readonly string[]): Promise<ReplayManifest[]> {
-  const manifests: ReplayManifest[] = []
+export async function readManifests(paths: readonly string[]): Promise<ReadManifest[]> {
+  const manifests: ReadManifest[] = []
   for (const path of new Set(paths)) {
     if (path === baselineWord) manifests.push(await bundled())
     else manifests.push(...(await readAt(path)))
@@ -18,12 +22,12 @@ export async function readManifests(paths: readonly string[]): Promise<ReplayMan
   return manifests
 }
 
-async function bundled(): Promise<ReplayManifest> {
+async function bundled(): Promise<ReadManifest> {
   const { baselineManifest } = await import('@svc/engine/baseline')
-  return { manifest: baselineManifest, file: baselineWord, lines: [] }
+  return { manifest: baselineManifest, file: baselineWord, lines: [], text: JSON.stringify(baselineManifest) }
 }
 
-async function readAt(path: string): Promise<ReplayManifest[]> {
+async function readAt(path: string): Promise<ReadManifest[]> {
   const files = await readPolicyFiles([path], (error) => {
     throw fileError(path, error)
   })
@@ -33,9 +37,9 @@ async function readAt(path: string): Promise<ReplayManifest[]> {
   return found
 }
 
-function manifestIn({ path: file, text }: { readonly path: string; readonly text: string }): ReplayManifest {
+function manifestIn({ path: file, text }: { readonly path: string; readonly text: string }): ReadManifest {
   const { value: manifest, errors, lines } = parseManifest(text, file)
-  if (manifest !== null && errors.length === 0) return { manifest, file, lines }
+  if (manifest !== null && errors.length === 0) return { manifest, file, lines, text }
   const shown = errors.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`)
   throw new InputError(
     [`\`${file}\` is not valid, and half of a manifest would give a wrong picture`, ...shown].join('\n'),

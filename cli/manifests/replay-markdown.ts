@@ -20,7 +20,7 @@ import {
 
 /** The whole report. Names and texts of manifests and traces are text in it and nothing else. */
 export function replayMarkdown(report: ReplayReport): string {
-  const { result, findings, against } = report
+  const { result, findings } = report
   const [first = '', ...others] = summaryOf(report).map(markdownText)
   const lines = [
     `**${first}**`,
@@ -28,7 +28,7 @@ export function replayMarkdown(report: ReplayReport): string {
     ...others.map((line) => `- ${line}`),
     '',
     ...table(result),
-    ...(against === null ? blocks(report) : flips(report)),
+    ...(result.flipped_tasks === null ? blocks(report) : flips(report)),
     ...(findings.length > 0 ? ['', '**Findings**', ''] : []),
     ...findings.map(
       ({ id, file, line, message }) => `- ${markdownCode(`${file}:${line}`)} ${id}: ${markdownText(message)}`,

@@ -8,6 +8,7 @@ import {
   type StepPlace,
 } from '@svc/engine'
 import { printable } from '@svc/proof'
+import type { DryRunReport } from '@svc/schemas'
 import { shellWord } from '../called-as.js'
 import { baselineWord } from './replay-input.js'
 import { stdinName, type UnreadableLine } from './replay-traces.js'
@@ -19,10 +20,26 @@ export interface ReplayReport {
   /** Files of the manifests that were replayed. */
   readonly manifests: readonly string[]
   readonly against: readonly string[] | null
+  /** The recorded tasks of a platform; null for traces. */
+  readonly recorded: RecordedTasks | null
   /** File with the agent; null when the traces name it. */
   readonly agent: string | null
   /** How `svc` was called. */
   readonly svc: string
+}
+
+/** The tasks that a platform replayed, together with its other policies in effect. */
+export interface RecordedTasks {
+  /** The workspace, the period and the agent, as text. */
+  readonly of: string
+  readonly from: string
+  /** Exclusive. */
+  readonly to: string
+  /** Why other tasks of the period were not replayed, a sentence for each reason. */
+  readonly left_out: readonly string[]
+  readonly answer: DryRunReport
+  /** Tasks of the period are missing that a shorter period would have. */
+  readonly is_cut: boolean
 }
 
 /** A longer command is of no use to a person. */
@@ -89,13 +106,17 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 }
 
 /** The sentences above the table. */
-export function summaryOf({ result, manifests, against }: ReplayReport): string[] {
+export function summaryOf({ result, manifests, against, recorded }: ReplayReport): string[] {
   const { tasks, steps, policies, unfinished_tasks, recorded_blocks, unreadable_lines } = result
   const files = (of: readonly string[]) => (of.length === 1 ? `${of[0]}` : counted(of.length, 'manifest'))
   return [
-    `replayed ${counted(tasks, 'task')} with ${counted(steps, 'step')} under ${counted(policies.length, 'policy', 'policies')} of ${files(manifests)}`,
+    `replayed ${counted(tasks, 'task')} with ${counted(steps, 'step')} under ${counted(policies.length, 'policy', 'policies')} of ${files(manifests)}${recorded === null ? '' : ' and of those in effect'}`,
+    ...(recorded === null ? [] : [`recorded in ${recorded.of}`]),
     outcomesOf(result),
-    ...(against === null ? [] : [flipsOf(result, files(against))]),
+    ...(result.flipped_tasks === null
+      ? []
+      : [flipsOf(result, against === null ? 'the policies in effect' : files(against))]),
+    ...(recorded?.left_out ?? []),
     ...(recorded_blocks === 0 ? [] : [`${counted(recorded_blocks, 'step')} recorded as blocked`]),
     ...(unfinished_tasks === 0
       ? []

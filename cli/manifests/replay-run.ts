@@ -1,9 +1,9 @@
-// `svc replay`: reads manifests and traces, replays the tasks, and reports.
+// `svc replay`: reads manifests, replays the tasks of traces or of a platform, and reports.
 import type { Writable } from 'node:stream'
 import { createReplay, neverApplied, policiesOfManifests, type ReplayManifest } from '@svc/engine'
 import { jsonText, printable } from '@svc/proof'
 import { progressBar } from '../import/progress.js'
-import { baselineWord, readAgent, readManifests } from './replay-input.js'
+import { baselineWord, type ReadManifest, readAgent, readManifests } from './replay-input.js'
 import { replayMarkdown } from './replay-markdown.js'
 import type { ReplayReport } from './replay-report.js'
 import { replayText } from './replay-text.js'
@@ -13,6 +13,9 @@ export interface ReplayCommandOptions {
   readonly manifest?: readonly string[]
   readonly against?: readonly string[]
   readonly agent?: string
+  readonly platform?: true
+  readonly from?: string
+  readonly to?: string
   readonly limit: number
   readonly failOn?: 'blocked' | 'flipped'
   readonly json?: true
@@ -26,11 +29,20 @@ export interface ReplayStreams {
   readonly err: Writable
 }
 
+/** Has the platform of the session replay its recorded tasks. Rejects when it cannot. */
+export type PlatformReplay = (
+  manifests: readonly ReadManifest[],
+  against: readonly ReadManifest[] | null,
+  options: ReplayCommandOptions,
+  svc: string,
+) => Promise<ReplayReport>
+
 /** Returns the exit code. */
 export async function runReplay(
   traces: readonly string[],
   options: ReplayCommandOptions,
   { svc, out, err }: ReplayStreams,
+  onPlatform: PlatformReplay,
 ): Promise<number> {
   const complain = (line: string) => err.write(`svc replay: ${printable(line)}\n`)
   try {
@@ -38,17 +50,27 @@ export async function runReplay(
     const manifests = await readManifests(options.manifest ?? [baselineWord])
     const against = options.against === undefined ? null : await readManifests(options.against)
     const faults = newFaults(complain)
-    const report = await replayed(traces, manifests, against, options, faults, svc)
+    const report = options.platform
+      ? await onPlatform(manifests, against, options, svc)
+      : await replayed(traces, manifests, against, options, faults, svc)
     faults.finish()
+    for (const line of nothingReplayed(report)) complain(line)
     if (report.result.steps === 0) return 1
     out.write(textOf(report, options))
     return faults.count() > 0 || hasFailed(report, options) ? 1 : 0
   } catch (error) {
+    // Errors of a session and of a platform have no code.
     const { code, message } = error as { code?: string; message?: string }
-    if (code === undefined) throw error
+    if (code === undefined && !options.platform) throw error
     for (const line of String(message).split('\n')) complain(line)
     return 1
   }
+}
+
+/** Empty if a step was replayed; traces without a step are named while they are read. */
+function nothingReplayed({ result, recorded }: ReplayReport): string[] {
+  if (recorded === null || result.steps > 0) return []
+  return [`no task to replay in ${recorded.of}`, ...recorded.left_out]
 }
 
 async function replayed(
@@ -81,6 +103,7 @@ async function replayed(
     unreadable: faults.lines,
     manifests: named(manifests),
     against: against && named(against),
+    recorded: null,
     agent: options.agent ?? null,
     svc,
   }
@@ -89,13 +112,17 @@ async function replayed(
 function textOf(report: ReplayReport, { json, markdown }: ReplayCommandOptions): string {
   if (markdown) return replayMarkdown(report)
   if (!json) return `${replayText(report).map(printable).join('\n')}\n`
-  const { result, findings, unreadable, manifests, against } = report
+  const { result, findings, unreadable, manifests, against, recorded } = report
+  if (recorded !== null) {
+    const { answer, from, to } = recorded
+    return `${jsonText({ manifests, against, from, to, ...answer, findings: [...answer.findings, ...findings] })}\n`
+  }
   return `${jsonText({ manifests, against, ...result, unreadable, findings })}\n`
 }
 
-/** A replay without the whole history of a task cannot show that nothing is blocked. */
-function hasFailed({ result }: ReplayReport, { failOn }: ReplayCommandOptions): boolean {
-  if (failOn !== undefined && result.history_lost.total > 0) return true
+/** A replay without the whole history of a task, or without some tasks, cannot show that nothing is blocked. */
+function hasFailed({ result, recorded }: ReplayReport, { failOn }: ReplayCommandOptions): boolean {
+  if (failOn !== undefined && (result.history_lost.total > 0 || recorded?.is_cut)) return true
   if (failOn === 'blocked') return result.blocked_tasks > 0
   return failOn === 'flipped' && (result.flipped_tasks ?? 0) > 0
 }

@@ -15,8 +15,8 @@ import {
 
 /** Summary, a row for each policy, the steps that changed or were blocked first, and findings; not yet safe for a terminal. */
 export function replayText(report: ReplayReport): string[] {
-  const { result, findings, against } = report
-  const steps = against === null ? blocks(report) : flips(report)
+  const { result, findings } = report
+  const steps = result.flipped_tasks === null ? blocks(report) : flips(report)
   return [
     ...summaryOf(report),
     '',

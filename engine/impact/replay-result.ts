@@ -103,7 +103,7 @@ export interface ReplayResult {
   /** Those of the set to compare with; null without one. */
   readonly old_policies: readonly PolicyTally[] | null
   /** Policies that cannot be compiled, which are in effect nowhere. */
-  readonly rejected: readonly DroppedPolicy[]
+  readonly rejected: readonly Pick<DroppedPolicy, 'name' | 'reason'>[]
   readonly first_blocks: Listed<FirstBlock>
   /** Flips that block or end a block are listed first. */
   readonly flips: Listed<Flip>
