@@ -19,10 +19,11 @@ was recorded. A step that was recorded as blocked (output.status) is evaluated, 
 evaluations and incidents are no steps. A task id that continues after its end is one task with one history. Files are
 read in the order given, as one trace.
 
-With --platform, the platform of your login replays the tasks that it recorded: those of which a step was received in the
-period. The manifests take the place of those of the same names that are in effect, and the other policies in effect stay; the
-comparison is with the policies in effect, or with those and --against in place. A day is a day in UTC, as --to its end. One
-replay takes the latest 10,000 tasks and 30,000 steps; the summary counts the tasks beyond, and --fail-on fails for them.
+With --platform, the platform of your login replays the tasks that it recorded: those whose first step it received before the
+end of the period, and whose last step at or after its start. The manifests take the place of those of the same names that are
+in effect, and the other policies in effect stay; the comparison is with the policies in effect, or with those and --against in
+place. A day is a day in UTC, as --to its end. One replay takes at most the latest 10,000 tasks of 200 agents and 30,000 steps;
+the summary counts the tasks beyond, and --fail-on fails for them.
 
 Exit codes: 0 replayed, 1 a manifest, a line or a platform cannot be read or --fail-on matched, 2 usage`
 
