@@ -4553,7 +4553,7 @@ export interface ReportRequest {
    */
   from: string
   /**
-   * Entries that were received before this time; a day is its first moment in UTC, and a time in the future is now
+   * Entries that were received before this time; a day in UTC is included, and a time in the future is now
    */
   to: string
   /**

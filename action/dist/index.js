@@ -24098,7 +24098,7 @@ function isModelCall(step) {
 	return (isEmpty(input) || modelInputs.some((name) => Object.hasOwn(input, name))) && !isAct(step);
 }
 function isCheck(step) {
-	return (isEmpty(step.input) || hasGateForm(step)) && !isAct(step);
+	return (step.verb === void 0 && isEmpty(step.input) || hasGateForm(step)) && !isAct(step);
 }
 function isLifeCycle(step, type) {
 	return step.verb === void 0 && (type === "task.start" || isEmpty(step.input)) && !isAct(step);
@@ -24516,6 +24516,66 @@ function allowedHost(domain, index) {
 	throw new ParameterError(`allowed_domains.${index}`, `\`${domain}\` is not a host${hint}`);
 }
 
+// engine/rules/track.ts
+function satisfies({ type, step }) {
+	return type !== "step.gate" || gateProblem(step) === null && digestOfGate(step) === null;
+}
+function isBoundGate({ type, step }) {
+	return type === "step.gate" && digestOfGate(step) !== null;
+}
+function isEndType(type) {
+	return type === "task.end" || type === "task.error";
+}
+function passedGate(check_type, digest) {
+	const guard = {
+		...check_type !== void 0 && { check_type },
+		result: "passed"
+	};
+	return {
+		step_type: "step.gate",
+		...digest !== void 0 && { input: { action_digest: digest } },
+		properties: { guard }
+	};
+}
+function trackFirstForbidden(environment, pattern, parameter) {
+	const matches = compilePattern(pattern, true, parameter);
+	return environment.track({
+		key: `first forbidden ${JSON.stringify(pattern)}`,
+		init: () => null,
+		add: (state, recorded) => state ?? (matches(recorded.step) ? evidenceOfRecorded(recorded) : null)
+	});
+}
+function trackFirstRequired(environment, pattern, parameter) {
+	const matches = compilePattern(pattern, false, parameter);
+	const first = environment.track({
+		key: `first required ${JSON.stringify(pattern)}`,
+		init: () => ({
+			any: null,
+			lasting: null
+		}),
+		add: (state, recorded) => {
+			const voided = recorded.type === "step.gate";
+			if (state.lasting !== null || voided && state.any !== null) return state;
+			if (!matches(recorded.step) || !satisfies(recorded)) return state;
+			const evidence = evidenceOfRecorded(recorded);
+			return {
+				any: state.any ?? evidence,
+				lasting: voided ? null : evidence
+			};
+		},
+		end: ({ lasting }) => ({
+			any: lasting,
+			lasting
+		})
+	});
+	return Object.assign((history) => first(history).any, { slot: first.slot });
+}
+function firstOfItsKind(pattern, parameter) {
+	const isSuch = compilePattern(pattern, false, parameter);
+	const text = `this is the first ${patternWords$1(pattern).slice(2)} in this task`;
+	return (step) => ({ once: () => isSuch(step) ? text : null });
+}
+
 // engine/rules/count.ts
 const scopes$4 = ["step_execution"];
 const step_type = {
@@ -24610,7 +24670,7 @@ const countRules = [
 			const run = environment.track({
 				key: `run ${kindKey(kind)}`,
 				init: () => 0,
-				add: (state, recorded) => counts(recorded) ? state + 1 : 0
+				add: (state, recorded) => counts(recorded) ? state + 1 : isEndType(recorded.type) ? state : 0
 			});
 			const message = `${params.max_consecutive} ${kindWords(kind, "steps")} in a row came directly before`;
 			const remedy = "do a step of another type first";
@@ -25377,63 +25437,6 @@ function gatePattern(check_type) {
 	}, true, "gate_check_type");
 }
 
-// engine/rules/track.ts
-function satisfies({ type, step }) {
-	return type !== "step.gate" || gateProblem(step) === null && digestOfGate(step) === null;
-}
-function isBoundGate({ type, step }) {
-	return type === "step.gate" && digestOfGate(step) !== null;
-}
-function passedGate(check_type, digest) {
-	const guard = {
-		...check_type !== void 0 && { check_type },
-		result: "passed"
-	};
-	return {
-		step_type: "step.gate",
-		...digest !== void 0 && { input: { action_digest: digest } },
-		properties: { guard }
-	};
-}
-function trackFirstForbidden(environment, pattern, parameter) {
-	const matches = compilePattern(pattern, true, parameter);
-	return environment.track({
-		key: `first forbidden ${JSON.stringify(pattern)}`,
-		init: () => null,
-		add: (state, recorded) => state ?? (matches(recorded.step) ? evidenceOfRecorded(recorded) : null)
-	});
-}
-function trackFirstRequired(environment, pattern, parameter) {
-	const matches = compilePattern(pattern, false, parameter);
-	const first = environment.track({
-		key: `first required ${JSON.stringify(pattern)}`,
-		init: () => ({
-			any: null,
-			lasting: null
-		}),
-		add: (state, recorded) => {
-			const voided = recorded.type === "step.gate";
-			if (state.lasting !== null || voided && state.any !== null) return state;
-			if (!matches(recorded.step) || !satisfies(recorded)) return state;
-			const evidence = evidenceOfRecorded(recorded);
-			return {
-				any: state.any ?? evidence,
-				lasting: voided ? null : evidence
-			};
-		},
-		end: ({ lasting }) => ({
-			any: lasting,
-			lasting
-		})
-	});
-	return Object.assign((history) => first(history).any, { slot: first.slot });
-}
-function firstOfItsKind(pattern, parameter) {
-	const isSuch = compilePattern(pattern, false, parameter);
-	const text = `this is the first ${patternWords$1(pattern).slice(2)} in this task`;
-	return (step) => ({ once: () => isSuch(step) ? text : null });
-}
-
 // engine/rules/gate.ts
 const properties$1 = {
 	gate_check_type: {
@@ -25728,7 +25731,8 @@ const nodeRules = [
 			return nodeCheck(environment, {
 				key: `last node ${JSON.stringify([required, targets && [...targets]])}`,
 				init: null,
-				next: (_, type) => type,
+				next: (before, type) => isEndType(type) && type !== required ? before : type,
+				end: (before) => before === required && isEndType(required) ? before : "",
 				fits: (type, before) => {
 					return (targets === void 0 ? before !== null : targets.has(type)) ? before === required : null;
 				},
@@ -26365,9 +26369,19 @@ const predecessorRules = [
 			const last = environment.track({
 				key: `last satisfying ${kindKey(required_step_type)}`,
 				init: () => null,
-				add: (state, recorded) => isBoundGate(recorded) ? state : {
-					satisfying: isRequired(recorded) && satisfies(recorded),
-					evidence: evidenceOfRecorded(recorded)
+				add: (state, recorded) => {
+					if (isBoundGate(recorded)) return state;
+					const satisfying = isRequired(recorded) && satisfies(recorded);
+					if (isEndType(recorded.type) && !satisfying) return state;
+					return {
+						satisfying,
+						is_end: isEndType(recorded.type),
+						evidence: evidenceOfRecorded(recorded)
+					};
+				},
+				end: (state) => state && {
+					...state,
+					satisfying: state.satisfying && state.is_end
 				}
 			});
 			const pattern = kindPattern(required_step_type);
@@ -27908,8 +27922,7 @@ const scopesAt = {
 	end: ["task_execution"]
 };
 function isEnd({ step_type }) {
-	const type = canonicalType(step_type);
-	return type === "task.end" || type === "task.error";
+	return isEndType(canonicalType(step_type));
 }
 function occasionOf(step) {
 	return canonicalType(step.step_type) === "task.end" ? "last_step" : "step";

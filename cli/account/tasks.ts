@@ -16,7 +16,7 @@ import type { Client } from './client.js'
 import { columnsOf, rowsWithNotes } from './columns.js'
 import { memberCommand, type Output, type Subcommand } from './subcommand.js'
 import { table } from './table.js'
-import { timeOption } from './time-option.js'
+import { endOption, timeOption } from './time-option.js'
 
 type Options = Readonly<Record<string, string>>
 
@@ -29,7 +29,7 @@ const subcommands: readonly (Subcommand & { readonly examples: readonly string[]
       ['--status <status>', 'running, completed or error'],
       ['--unfinished', 'that have no end although their time is over'],
       ['--from <time>', 'with a step in this time, such as 2026-01-01'],
-      ['--to <time>', 'end of this time'],
+      ['--to <time>', 'end of this time: a day, which is included, or a time'],
       ['--limit <number>', 'how many at most', '20'],
     ],
     choices: { status: ['running', 'completed', 'error'] },
@@ -70,7 +70,7 @@ async function listTasks(client: Client, _args: readonly string[], options: Opti
     ...(status !== undefined && { status }),
     ...(unfinished !== undefined && { unfinished: 'true' }),
     from: timeOption('--from', options.from),
-    to: timeOption('--to', options.to),
+    to: endOption('--to', options.to),
   }
   const query = Object.entries(given).filter((one): one is [string, string] => one[1] !== undefined)
   const json = await pagesOf(client, query, Number(limit))

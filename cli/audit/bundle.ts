@@ -3,11 +3,11 @@ import { keyLines } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import type { Command } from 'commander'
 import { memberCommand, type Subcommand } from '../account/subcommand.js'
-import { timeOption } from '../account/time-option.js'
+import { endOption, timeOption } from '../account/time-option.js'
 import { shellWord } from '../called-as.js'
 
 export function bundleCommand(svc: string): Command {
-  return memberCommand(svc, bundle, ['bundle --from 2026-01-01 --to 2026-02-01 --out january.zip'])
+  return memberCommand(svc, bundle, ['bundle --from 2026-01-01 --to 2026-01-31 --out january.zip'])
 }
 
 export function checkpointCommand(svc: string): Command {
@@ -19,7 +19,7 @@ const bundle: Subcommand = {
   description: 'download a proof bundle: the entries of the log of your workspace that were received in a period',
   options: [
     ['--from <time>', 'start of the period, such as 2026-01-01 or 2026-01-01T09:00:00Z'],
-    ['--to <time>', 'end of the period, exclusive'],
+    ['--to <time>', 'end of the period: a day, which is included, or a time, which is not'],
     ['--report <id>', 'the period of an issued report, with the entry that holds its SHA-256; without --from and --to'],
     ['--since <size>', 'size of a checkpoint that you kept'],
     ['--out <file>', 'file to write', 'bundle.zip'],
@@ -33,7 +33,7 @@ const bundle: Subcommand = {
       )
     const query = [
       ['from', timeOption('--from', from)],
-      ['to', timeOption('--to', to)],
+      ['to', endOption('--to', to)],
       ['report', report],
       ['since', since],
     ].filter((one): one is [string, string] => one[1] !== undefined)

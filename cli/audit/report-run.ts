@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { LogCheckpoint, Report, ReportRequest } from '@svc/schemas'
 import type { Client } from '../account/client.js'
 import type { Output } from '../account/subcommand.js'
-import { timeOption } from '../account/time-option.js'
+import { endOption, timeOption } from '../account/time-option.js'
 import { shellWord } from '../called-as.js'
 import { UsageError } from '../errors.js'
 import { openProgress, type ReportProgress } from './report-progress.js'
@@ -73,7 +73,7 @@ function pathOf(id: string, { from, to, format, cutOff, agents }: ReportOptions)
 function requestOf({ from, to, format = 'pdf', cutOff, agents }: ReportOptions): ReportRequest {
   if (cutOff !== undefined && !/^[1-9]\d{0,14}$/.test(cutOff))
     throw new UsageError(`\`--cut-off\` is \`${cutOff}\`: write the size of a published checkpoint, a number`)
-  const end = timeOption('--to', to) ?? new Date(Math.floor(Date.now() / 1000) * 1000).toISOString()
+  const end = endOption('--to', to) ?? new Date(Math.floor(Date.now() / 1000) * 1000).toISOString()
   return {
     from: timeOption('--from', from) ?? new Date(Date.parse(end) - defaultDays * dayMs).toISOString(),
     to: end,

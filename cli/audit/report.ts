@@ -5,7 +5,7 @@ import { memberCommand, type Subcommand } from '../account/subcommand.js'
 import { table } from '../account/table.js'
 
 export function reportCommand(svc: string): Command {
-  return memberCommand(svc, report, ['report --from 2026-01-01 --to 2026-02-01 --out january.pdf'])
+  return memberCommand(svc, report, ['report --from 2026-01-01 --to 2026-01-31 --out january.pdf'])
 }
 
 export function reportsCommand(svc: string): Command {
@@ -21,7 +21,7 @@ const report: Subcommand = {
       '--from <time>',
       'start of the period, such as 2026-01-01 or 2026-01-01T09:00:00Z (default: 30 days before its end)',
     ],
-    ['--to <time>', 'end of the period, exclusive (default: now)'],
+    ['--to <time>', 'end of the period: a day, which is included, or a time, which is not (default: now)'],
     ['--format <format>', 'pdf: PDF/A-3 with the XML attached; xml and json: OSCAL assessment results (default: pdf)'],
     ['--cut-off <size>', 'size of a published checkpoint: the report is as of it (default: the latest)'],
     ['--id <id>', 'a report that was requested before, instead of a period'],
@@ -49,7 +49,7 @@ const reports: Subcommand = {
     ])
     const left = list.total - rows.length
     const more = left > 0 ? [`… and ${left} older ones`] : []
-    const none = `no reports yet: \`${svc} report --from 2026-01-01 --to 2026-02-01\` makes one`
+    const none = `no reports yet: \`${svc} report --from 2026-01-01 --to 2026-01-31\` makes one`
     return { lines: rows.length === 0 ? [none] : [...table(rows), ...more], json: list }
   },
 }

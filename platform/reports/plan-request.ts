@@ -40,7 +40,7 @@ export async function planRequest(
 
 /** Throws INVALID. */
 function periodOf({ from, to }: ReportRequest, now: number): ReportPlan['period'] {
-  const [first, last] = [parseTimestamp(from) ?? Number.NaN, parseTimestamp(to) ?? Number.NaN]
+  const [first, last] = [parseTimestamp(from) ?? Number.NaN, endOf(to)]
   const end = Math.min(last, now)
   const errors: FieldError[] = []
   if (first < 0) errors.push({ path: 'from', message: `must be 1970-01-01T00:00:00Z or later, found ${quote(from)}` })
@@ -50,6 +50,12 @@ function periodOf({ from, to }: ReportRequest, now: number): ReportPlan['period'
     errors.push({ path: 'to', message: `must be later than \`from\`, which is ${quote(from)}, found ${quote(to)}` })
   if (errors.length > 0) throw invalid(errors)
   return { from: isoTime(first), to: isoTime(end) }
+}
+
+/** The exclusive end of a period: of a day, the first moment of the next one in UTC. */
+function endOf(to: string): number {
+  const time = parseTimestamp(to) ?? Number.NaN
+  return /^\d{4}-?\d\d-?\d\d$/.test(to) ? time + 86_400_000 : time
 }
 
 /** Sorted, each once; null for all. Rejects with INVALID naming each unknown id. */

@@ -166,6 +166,11 @@ describe(`reports on ${kind}`, () => {
     expect(body.cut_off).toBeGreaterThan(begun + 9)
   })
 
+  it('of days include the last one', async () => {
+    const { body } = await requestedReport(platform, { ...march, from: '2026-03-01', to: '2026-03-01' })
+    expect([body.from, body.to]).toEqual([day(1), day(2)])
+  })
+
   it('of a period that ends in the future end now, and say so', async () => {
     const before = new Date(now).toISOString()
     const { body } = await requestedReport(platform, { ...march, from: '2026-03-01', to: '2027-01-01' })
