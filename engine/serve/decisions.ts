@@ -69,10 +69,6 @@ export function createDecisions({ timeout, ask_timeout, file, ...parts }: Decisi
     unrecorded += 1
     table.end(key, false)
   }
-  const namedKey = (task_id: string, evaluation_id: unknown) => {
-    const key = typeof evaluation_id === 'string' ? table.keys.get(evaluation_id) : undefined
-    return key !== undefined && table.open.get(key)?.task_id === task_id ? key : undefined
-  }
   const endCrowd = () => {
     const { last, others } = crowd.take()
     if (last !== null) writeLine(last, others)
@@ -89,9 +85,9 @@ export function createDecisions({ timeout, ask_timeout, file, ...parts }: Decisi
       else expire(key, oldest, crowd.hasLine(oldest))
     },
     waits: (task_id, evaluation_id, action_digest) =>
-      namedKey(task_id, evaluation_id) !== undefined || table.open.has(keyOf({ task_id, action_digest })),
+      table.named(task_id, evaluation_id) !== undefined || table.open.has(keyOf({ task_id, action_digest })),
     settle: (task_id, evaluation_id, action_digest) => {
-      const named = namedKey(task_id, evaluation_id)
+      const named = table.named(task_id, evaluation_id)
       if (named !== undefined) table.end(named)
       table.end(keyOf({ task_id, action_digest }))
     },
@@ -221,6 +217,11 @@ function openTable(file: DecisionFile | null, { clock, elapsed }: Pick<Decisions
     open: open as ReadonlyMap<string, WaitingDecision>,
     keys: keys as ReadonlyMap<string, string>,
     keep,
+    /** The key of an evaluation of the task; undefined for an unknown one. */
+    named: (task_id: string, evaluation_id: unknown) => {
+      const key = typeof evaluation_id === 'string' ? keys.get(evaluation_id) : undefined
+      return key !== undefined && open.get(key)?.task_id === task_id ? key : undefined
+    },
     /**
      * INVARIANT (recorded before forgotten): the disk forgets a decision only after its step or its line was written; at once,
      * or with what is saved next.

@@ -358,36 +358,6 @@ describe('the decisions on disk', () => {
   })
 })
 
-describe('a step that was recorded without a decision', () => {
-  const late = (here: ReturnType<typeof started>) =>
-    here.trace.flatMap((line) => (line.kind === 'step' ? [line.meta?.['svc.late'] === true] : []))
-
-  it('is marked, so that no report counts it as evaluated before it ran', async () => {
-    const here = started()
-    await here.record('t', { step_type: 'task.start' })
-    await here.record('t', { step_type: 'step.message', verb: 'GET', input: { text: 'hello' } })
-    await here.record('t', { ...exec, meta: { 'svc.late': false } })
-    await here.evaluate('t', { ...exec, step_name: 'test' })
-    await here.record('t', { ...exec, step_name: 'test', output: { text: 'done' } })
-    await here.record('t', { step_type: 'step.gate', properties: { guard: { result: 'passed' } } })
-    await here.record('t', { step_type: 'step.model', verb: 'POST' })
-    await here.record('t', { ...exec, step_name: 'rm', output: { status: 'blocked' } })
-    expect(late(here)).toEqual([false, false, true, false, false, true, false, false, false])
-  })
-
-  it('is not one whose decision an earlier process made', async () => {
-    const data = folder()
-    const one = started(data)
-    await one.evaluate('t')
-    one.pass(1000)
-    one.kill()
-    const two = started(data, one.time.now)
-    await two.record('t')
-    await two.record('t')
-    expect(late(two)).toEqual([false, true])
-  })
-})
-
 describe('the end of a task', () => {
   const end = (here: ReturnType<typeof started>) => here.trace.filter(({ kind }) => kind === 'end')
   const recorded_at = '2026-01-05T09:00:00.000Z'
