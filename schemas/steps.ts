@@ -20,11 +20,24 @@ export interface Step {
 
 export type JsonMap = { readonly [key: string]: unknown }
 
-type BehaviorType = Behavior['step_type']
+/** The step vocabulary. */
+export type StepType =
+  | 'task.start'
+  | 'task.end'
+  | 'task.error'
+  | 'task.idle'
+  | 'step.resource'
+  | 'step.message'
+  | 'step.self'
+  | 'step.model'
+  | 'step.credential'
+  | 'step.exec'
+  | 'step.gate'
+  | 'step.unknown'
 type Verb = NonNullable<Behavior['verb']>
 
 /** The usual verbs of each step type. Any step may have any of the four verbs. */
-export const verbsOf: Readonly<Record<BehaviorType, readonly Verb[]>> = {
+export const verbsOf: Readonly<Record<StepType, readonly Verb[]>> = {
   'task.start': [],
   'task.end': [],
   'task.error': [],
@@ -40,7 +53,7 @@ export const verbsOf: Readonly<Record<BehaviorType, readonly Verb[]>> = {
 }
 
 /** Older names of the platform. */
-export const aliases: ReadonlyMap<string, BehaviorType> = new Map([
+export const aliases: ReadonlyMap<string, StepType> = new Map([
   ['START_NODE', 'task.start'],
   ['END_NODE', 'task.end'],
   ['ERROR_NODE', 'task.error'],
@@ -63,6 +76,16 @@ const typesBySpelling: ReadonlyMap<string, string> = new Map(
  */
 export function canonicalType(step_type: string): string {
   return usualTypes.get(step_type) ?? typesBySpelling.get(spelling(step_type)) ?? step_type
+}
+
+/**
+ * True for a step type as the local engine and hosted evaluation accept it: one of the vocabulary, an older name, or a type of
+ * another system. A known type in another spelling, and an unknown `step.…` or `task.…`, is a mistake that would evade policies.
+ */
+export function isStepType(text: string): boolean {
+  if (usualTypes.has(text)) return true
+  const isOpen = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(text) && !/^(?:step|task)[._-]/i.test(text)
+  return isOpen && !typesBySpelling.has(spelling(text))
 }
 
 /** The letters and digits of a word, in lower case: `Step_Exec.` and `step.exec` have one spelling. */

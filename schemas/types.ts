@@ -719,21 +719,9 @@ export interface Behavior {
    */
   step?: number
   /**
-   * Kind of step; see the step vocabulary
+   * Kind of step: one of the step vocabulary, an older name such as LLM_CALL, or a type of another system
    */
-  step_type:
-    | 'task.start'
-    | 'task.end'
-    | 'task.error'
-    | 'task.idle'
-    | 'step.resource'
-    | 'step.message'
-    | 'step.self'
-    | 'step.model'
-    | 'step.credential'
-    | 'step.exec'
-    | 'step.gate'
-    | 'step.unknown'
+  step_type: string
   /**
    * Read, create, change or delete; optional on every step type
    */
@@ -5110,23 +5098,7 @@ export interface TraceStep {
   /**
    * Kind of step; see the step vocabulary
    */
-  step_type:
-    | 'task.start'
-    | 'task.end'
-    | 'task.error'
-    | 'task.idle'
-    | 'step.resource'
-    | 'step.message'
-    | 'step.self'
-    | 'step.model'
-    | 'step.credential'
-    | 'step.exec'
-    | 'step.gate'
-    | 'step.unknown'
-    | 'START_NODE'
-    | 'LLM_CALL'
-    | 'ERROR_NODE'
-    | 'END_NODE'
+  step_type: string
   /**
    * Read, create, change or delete; optional on every step type
    */

@@ -1,11 +1,10 @@
 // The vocabulary of steps and policies: step types, and the properties that rules and reports use. `svc steps` and
 // docs/steps.md print these tables; manifests are checked against them.
 
-import { aliases, type JsonMap, verbsOf } from './steps.js'
-import type { Behavior } from './types.js'
+import { aliases, type JsonMap, type StepType, verbsOf } from './steps.js'
 
 export interface StepWord {
-  readonly step_type: Behavior['step_type']
+  readonly step_type: StepType
   readonly verbs: readonly string[]
   readonly meaning: string
   readonly example: JsonMap
@@ -28,7 +27,7 @@ export interface PropertyWord {
 
 export const verbs = ['GET', 'POST', 'PATCH', 'DELETE'] as const
 
-const meanings: Readonly<Record<Behavior['step_type'], readonly [meaning: string, example: JsonMap]>> = {
+const meanings: Readonly<Record<StepType, readonly [meaning: string, example: JsonMap]>> = {
   'task.start': ['a task begins', { properties: { declared_tools: ['search', 'refund'] } }],
   'task.end': ['a task ends', { output: { status: 'done' } }],
   'task.error': ['a task fails', { output: { error: 'the order does not exist' } }],
@@ -72,7 +71,7 @@ const meanings: Readonly<Record<Behavior['step_type'], readonly [meaning: string
 }
 
 export const stepWords: readonly StepWord[] = Object.entries(meanings).map(([name, [meaning, example]]) => {
-  const step_type = name as Behavior['step_type']
+  const step_type = name as StepType
   return { step_type, verbs: verbsOf[step_type], meaning, example: { step_type, ...example } }
 })
 

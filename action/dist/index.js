@@ -131,6 +131,10 @@ const typesBySpelling = new Map([...usualTypes].map(([written, step_type]) => [s
 function canonicalType(step_type) {
 	return usualTypes.get(step_type) ?? typesBySpelling.get(spelling(step_type)) ?? step_type;
 }
+function isStepType(text) {
+	if (usualTypes.has(text)) return true;
+	return /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(text) && !/^(?:step|task)[._-]/i.test(text) && !typesBySpelling.has(spelling(text));
+}
 function spelling(word) {
 	return word.normalize("NFKC").toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
 }
@@ -22640,6 +22644,11 @@ function formatWords(format, data) {
 		"iso-8601": "ISO 8601"
 	}[format];
 	if (standard !== void 0) return `must be an ${standard} time, such as 2026-01-31T08:00:00Z${textFound(data)}`;
+	if (format === "step-type") {
+		const known = Object.keys(verbsOf);
+		const hint = didYouMean(String(data), known);
+		return `must be one of ${known.join(", ")}, or a type of another system such as TOOL_CALL${textFound(data)}${hint}`;
+	}
 	const character = hiddenCharacter(String(data), format);
 	return `must be ${format === "line" ? "one line of " : ""}text without hidden characters, found ${character}`;
 }
@@ -22720,6 +22729,10 @@ function newAjv() {
 	ajv.addFormat("date-time", {
 		type: "string",
 		validate: isRfc3339
+	});
+	ajv.addFormat("step-type", {
+		type: "string",
+		validate: isStepType
 	});
 	return ajv.addFormat("iso-8601", {
 		type: "string",

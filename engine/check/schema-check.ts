@@ -1,6 +1,6 @@
 // Checks values against JSON Schemas, with messages that name the field and the correction. The only user of Ajv.
 
-import { hiddenCharacter, isRfc3339, type JsonMap, parseTimestamp, textFormats } from '@svc/schemas'
+import { hiddenCharacter, isRfc3339, isStepType, type JsonMap, parseTimestamp, textFormats } from '@svc/schemas'
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import { need } from './need.js'
 import { quote } from './quote.js'
@@ -51,6 +51,7 @@ function newAjv(): Ajv2020 {
   for (const format of textFormats)
     ajv.addFormat(format, { type: 'string', validate: (text: string) => hiddenCharacter(text, format) === null })
   ajv.addFormat('date-time', { type: 'string', validate: isRfc3339 })
+  ajv.addFormat('step-type', { type: 'string', validate: isStepType })
   return ajv.addFormat('iso-8601', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null })
 }
 

@@ -1,6 +1,6 @@
 // Messages for failed keywords of a JSON Schema: the expected value, the value found, and what to write instead.
 
-import { hiddenCharacter, type JsonMap, type TextFormat } from '@svc/schemas'
+import { hiddenCharacter, type JsonMap, type TextFormat, verbsOf } from '@svc/schemas'
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { adviceOf, type Kind } from './advice.js'
 import { didYouMean, nearest } from './nearest.js'
@@ -85,6 +85,11 @@ export function predicateOf(error: ErrorObject, dialect: Dialect): string {
 function formatWords(format: string, data: unknown): string {
   const standard = { 'date-time': 'RFC 3339', 'iso-8601': 'ISO 8601' }[format]
   if (standard !== undefined) return `must be an ${standard} time, such as 2026-01-31T08:00:00Z${textFound(data)}`
+  if (format === 'step-type') {
+    const known = Object.keys(verbsOf)
+    const hint = didYouMean(String(data), known)
+    return `must be one of ${known.join(', ')}, or a type of another system such as TOOL_CALL${textFound(data)}${hint}`
+  }
   const character = hiddenCharacter(String(data), format as TextFormat)
   return `must be ${format === 'line' ? 'one line of ' : ''}text without hidden characters, found ${character}`
 }

@@ -1,5 +1,5 @@
 // What the name of a tool reveals about its steps (docs/adr/0033-import-guesses.md).
-import type { Behavior, JsonMap } from '@svc/schemas'
+import type { JsonMap, StepType } from '@svc/schemas'
 import { type NameWords, singular, wordsOf } from './tool-name.js'
 import { type Act, actOf } from './tool-verb.js'
 import {
@@ -37,7 +37,7 @@ import {
 export type DoubtCode = 'unknown' | 'verb' | 'type' | 'labels' | 'unlabelled'
 
 export interface Guess {
-  readonly step_type: Behavior['step_type']
+  readonly step_type: StepType
   readonly verb?: Verb
   readonly properties?: JsonMap
   readonly doubts: readonly DoubtCode[]

@@ -1,12 +1,12 @@
 // The kind of step of a tool call: from a mapping file, else guessed from the name of the tool.
-import { type Behavior, type JsonMap, verbProblem, verbsOf } from '@svc/schemas'
+import { type JsonMap, type StepType, verbProblem, verbsOf } from '@svc/schemas'
 import { lazyCheck, type SchemaProblem } from '../check/schema-check.js'
 import { depthOf, maxValueDepth } from './exact.js'
 import { type Guess, guessOf } from './tool-guess.js'
 import type { Verb } from './tool-words.js'
 
 export interface ToolMeaning {
-  readonly step_type: Behavior['step_type']
+  readonly step_type: StepType
   readonly verb?: Verb
   readonly properties?: JsonMap
 }
@@ -51,7 +51,7 @@ export function meaningsBy(map: ToolMap): Meanings {
 }
 
 /** The guessed verb when the step type takes it, else the only verb of the step type. */
-function verbFor(step_type: Behavior['step_type'], guess: Verb | undefined): Verb | undefined {
+function verbFor(step_type: StepType, guess: Verb | undefined): Verb | undefined {
   const verbs = verbsOf[step_type]
   if (guess !== undefined && verbs.includes(guess)) return guess
   return verbs.length === 1 ? verbs[0] : undefined

@@ -1,5 +1,5 @@
 // Checks of a manifest that a schema cannot express: unique and existing names, calendar days, valid steps.
-import { type Behavior, canonicalType, type Manifest, parseTimestamp, verbProblem, verbsOf } from '@svc/schemas'
+import { canonicalType, type Manifest, parseTimestamp, verbProblem, verbsOf } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
 import { quote } from '../check/quote.js'
 import type { FindingId } from '../findings/kinds.js'
@@ -106,5 +106,5 @@ function listed(names: ReadonlySet<string>): string {
 function wrongVerb(step: NonNullable<Test['step']>): string | null {
   const step_type = canonicalType(step.step_type)
   if (step.verb === undefined || !Object.hasOwn(verbsOf, step_type)) return null
-  return verbProblem({ step_type: step_type as Behavior['step_type'], verb: step.verb })
+  return verbProblem({ step_type, verb: step.verb })
 }

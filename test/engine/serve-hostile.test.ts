@@ -53,7 +53,7 @@ describe('a body that does not fit', () => {
       at: 'intended.verb',
       message: /GET, POST, PATCH, DELETE/,
     },
-    { name: 'an unknown step type', body: asking({ step_type: 'START_NODE' }), at: 'intended.step_type' },
+    { name: 'an unknown step type', body: asking({ step_type: 'step.begin' }), at: 'intended.step_type' },
     {
       name: 'no step type',
       body: { intended: {}, context },

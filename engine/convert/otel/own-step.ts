@@ -1,5 +1,5 @@
 // Spans that the local engine wrote of its steps (engine/trace/spans.ts): they have the step itself in `svc.step.…`.
-import { type Behavior, canonicalType, type JsonMap, verbsOf } from '@svc/schemas'
+import { type Behavior, canonicalType, isStepType, type JsonMap } from '@svc/schemas'
 import { readable } from '../exact.js'
 import { isMap } from '../is-map.js'
 import type { Body } from '../step-body.js'
@@ -9,7 +9,7 @@ import type { Span } from './span.js'
 /** True for a span that is a step of the local engine. */
 export function isOwnStep({ attributes }: Pick<Span, 'attributes'>): boolean {
   const type = attributes.get('svc.step.type')
-  return typeof type === 'string' && Object.hasOwn(verbsOf, canonicalType(type))
+  return typeof type === 'string' && isStepType(canonicalType(type))
 }
 
 /** The step of a span for which `isOwnStep` is true. */
@@ -23,7 +23,7 @@ export function ownBody(span: Span): Body {
   const properties = given('svc.step.properties')
   const meta = given('svc.step.meta')
   return {
-    step_type: canonicalType(String(attributes.get('svc.step.type'))) as Behavior['step_type'],
+    step_type: canonicalType(String(attributes.get('svc.step.type'))),
     // Policies read the verb and the properties: a step with invalid ones is rejected where it is stored.
     ...(isGiven(verb) && {
       verb: (typeof verb === 'string' ? verb.trim().toUpperCase() : verb) as Behavior['verb'] & {},
