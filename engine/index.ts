@@ -75,19 +75,20 @@ export {
 export { diffManifests } from './impact/diff.js'
 export { type DiffFile, type DiffReport, diffFiles, type FileDiff, type InventoryAgent } from './impact/diff-files.js'
 export { diffMarkdown } from './impact/diff-markdown.js'
-export type {
-  AgentChange,
-  DiffAgent,
-  DiffCounts,
-  Effect,
-  ManifestDiff,
-  ManifestName,
-  MemberChange,
-  PolicyChange,
-  WaiverChange,
+export {
+  type AgentChange,
+  combined,
+  type DiffAgent,
+  type DiffCounts,
+  type Effect,
+  type ManifestDiff,
+  type ManifestName,
+  type MemberChange,
+  type PolicyChange,
+  type WaiverChange,
 } from './impact/diff-result.js'
 export { diffText, type Paint } from './impact/diff-text.js'
-export { valuesInWords } from './impact/diff-words.js'
+export { byChange, valuesInWords } from './impact/diff-words.js'
 export { type InventoryReading, readInventory } from './impact/inventory.js'
 export { type PairedFiles, pairFiles } from './impact/pair-files.js'
 export {
@@ -155,6 +156,7 @@ export {
   validateText,
 } from './manifest/validate.js'
 export { validationReport } from './manifest/validation-report.js'
+export { lastDayOf, waiverEnd } from './manifest/waiver-days.js'
 export { type FollowedMemory, keepUse, memoryView, newFollowedMemory } from './memory/followed.js'
 export {
   labelsRead,

@@ -1,4 +1,5 @@
 // An agent and what governs it, in words.
+import { lastDayOf } from '@svc/engine'
 import type { Agent, Assignment, EngineIntervals, Policy, Stop } from '@svc/schemas'
 import { indented, type Screen, short } from './columns.js'
 import { table } from './table.js'
@@ -87,7 +88,8 @@ function assignmentLines(screen: Screen, assignment: Assignment, names: Readonly
     `since ${minute(assigned_at)}, by ${who}`,
     ...(held_sha === null ? [] : [`a new version is held: \`svc approve-resync ${id}\` puts it in force`]),
     ...waivers.map(
-      ({ policy, waived_until }) => `waiver: \`${policy}\` does not block until ${waived_until.slice(0, 10)}`,
+      ({ policy, waived_until }) =>
+        `waiver: \`${policy}\` does not block until the end of ${lastDayOf(waived_until)} (UTC)`,
     ),
     ...(skipped.length === 0 ? [] : [`skipped, for a higher level: ${skipped.join(', ')}`]),
   ]

@@ -1,4 +1,5 @@
 // An assignment in words.
+import { lastDayOf } from '@svc/engine'
 import type { Assignment, MadeAssignment } from '@svc/schemas'
 import { indented, rowsWithNotes, type Screen, short } from '../account/columns.js'
 import type { Output } from '../account/subcommand.js'
@@ -49,7 +50,9 @@ export function assignmentNotes(assignment: Assignment | MadeAssignment): string
     ...(pinned_sha === null ? [] : [`${pinned}${behind}`]),
     ...(pin === 'task' ? ['running tasks keep the version that they began with'] : []),
     ...(skipped.length > 0 ? [`skipped, for a risk level above that of the agent: ${skipped.join(', ')}`] : []),
-    ...waivers.map(({ policy, waived_until }) => `\`${policy}\` is waived until ${waived_until.slice(0, 10)}`),
+    ...waivers.map(
+      ({ policy, waived_until }) => `\`${policy}\` is waived until the end of ${lastDayOf(waived_until)} (UTC)`,
+    ),
   ]
 }
 

@@ -1,6 +1,7 @@
 // The waivers of two manifests, by agent and policy.
 import type { Manifest } from '@svc/schemas'
 import { waivedUntil } from '../manifest/materialise.js'
+import { lastDayOf } from '../manifest/waiver-days.js'
 import type { PolicyPair } from './diff-policies.js'
 import type { Effect, MemberChange, WaiverChange } from './diff-result.js'
 
@@ -24,16 +25,14 @@ export function waiverDays(old: Manifest | null, next: Manifest | null, agent_ke
   return (pair: PolicyPair): (MemberChange & Pick<WaiverChange, 'old' | 'new'>) | null => {
     const [until, now] = [before?.get(pair.old?.name ?? ''), after?.get(pair.next?.name ?? '')]
     if (until === now) return null
-    const days = { ...(until !== undefined && { old: dayOf(until) }), ...(now !== undefined && { new: dayOf(now) }) }
+    const days = {
+      ...(until !== undefined && { old: lastDayOf(until) }),
+      ...(now !== undefined && { new: lastDayOf(now) }),
+    }
     return { path: 'waiver', ...days, effect: effectOf(until ?? 0, now ?? 0) }
   }
 }
 
 function effectOf(until: number, now: number): Effect {
   return now > until ? 'looser' : 'stricter'
-}
-
-/** The last day of a waiver, from the end of that day. */
-function dayOf(until: number): string {
-  return new Date(until - 1).toISOString().slice(0, 10)
 }

@@ -1,8 +1,9 @@
 // Checks of a manifest that a schema cannot express: unique and existing names, calendar days, valid steps.
-import { canonicalType, type Manifest, parseTimestamp, verbProblem, verbsOf } from '@svc/schemas'
+import { canonicalType, type Manifest, verbProblem, verbsOf } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
 import { quote } from '../check/quote.js'
 import type { FindingId } from '../findings/kinds.js'
+import { waiverEnd } from './waiver-days.js'
 
 export interface CrossProblem {
   readonly id: FindingId
@@ -51,11 +52,10 @@ function duplicates(policies: Indexed<Policy>): CrossProblem[] {
 }
 
 function waiverProblems({ policy, expires }: Waiver, path: string[], names: ReadonlySet<string>): CrossProblem[] {
-  const day = parseTimestamp(`${expires}T00:00:00Z`)
   const message = `${quote(expires)} is not a calendar day: write a day such as 2027-01-31`
   return [
     ...unknown(policy, [...path, 'policy'], names),
-    ...(day === null ? [{ id: 'wrong-value' as const, path: [...path, 'expires'], message }] : []),
+    ...(waiverEnd(expires) === null ? [{ id: 'wrong-value' as const, path: [...path, 'expires'], message }] : []),
   ]
 }
 

@@ -1,7 +1,8 @@
 // From a manifest to the policies of one agent (docs/design/engine.md §4).
 import { createHash } from 'node:crypto'
-import { type Agent, type Manifest, type Policy, parseTimestamp } from '@svc/schemas'
+import type { Agent, Manifest, Policy } from '@svc/schemas'
 import { levelApplies } from '../agent/risk.js'
+import { waiverEnd } from './waiver-days.js'
 
 export interface Assignment {
   /** Canonical URL of the repository, `bundled`, `baseline` or `file`. */
@@ -67,9 +68,9 @@ export function materialise(manifest: Manifest, assignment: Assignment): Materia
 export function waivedUntil(manifest: Manifest, agent_key: string | null): ReadonlyMap<string, number> {
   const until = new Map<string, number>()
   for (const waiver of manifest.waivers ?? []) {
-    const day = parseTimestamp(`${waiver.expires}T00:00:00Z`)
-    if (waiver.agent_key !== agent_key || day === null) continue
-    until.set(waiver.policy, Math.max(day + 86_400_000, until.get(waiver.policy) ?? 0))
+    const end = waiverEnd(waiver.expires)
+    if (waiver.agent_key !== agent_key || end === null) continue
+    until.set(waiver.policy, Math.max(end, until.get(waiver.policy) ?? 0))
   }
   return until
 }

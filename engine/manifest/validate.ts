@@ -1,5 +1,5 @@
 // Validates manifests and runs their tests: the one core behind `svc validate`, `svc test`, the GitHub Action and the API.
-import { type Manifest, parseTimestamp } from '@svc/schemas'
+import type { Manifest } from '@svc/schemas'
 import { bracketed, quote } from '../check/quote.js'
 import { byPlace, type Finding, findingAt, startOf } from '../findings/finding.js'
 import { type Coverage, coverageOf, type PolicyCoverage, type Tally } from './coverage.js'
@@ -8,6 +8,7 @@ import { isManifest, looksLikeTests } from './looks-like-manifest.js'
 import { type ManifestReading, parseManifest } from './parse.js'
 import { chosenOf, type LocatedTest, resultsOf, type SourceFile, suiteOf } from './suites.js'
 import { setsByAgent } from './test.js'
+import { waiverEnd } from './waiver-days.js'
 
 export interface ValidationOptions {
   /** `required`: a manifest without tests is an error; `some`: all files together need one. */
@@ -153,15 +154,15 @@ function validateManifest(file: SourceFile, testFiles: readonly SourceFile[], op
   }
 }
 
-/** A waiver is for a time in which its reason can be removed, ms. */
-const farMs = 366 * 86_400_000
+/** A waiver is for a time in which its reason can be removed: a year, and the last day; ms. */
+const farMs = 367 * 86_400_000
 
 /** Waivers that have ended, and waivers that last for years. */
 function waiverDays({ value, positionOf }: ManifestReading, file: string, { now }: ValidationOptions): Finding[] {
   return (value?.waivers ?? []).flatMap(({ policy, agent_key, expires }, index) => {
-    const day = parseTimestamp(`${expires}T00:00:00Z`)
-    const isPast = day !== null && day + 86_400_000 <= now
-    if (day === null || (!isPast && day <= now + farMs)) return []
+    const end = waiverEnd(expires)
+    const isPast = end !== null && end <= now
+    if (end === null || (!isPast && end <= now + farMs)) return []
     const path = ['waivers', `${index}`, 'expires']
     const waiver = `\`waivers[${index}].expires\`: the waiver of ${quote(policy)} for ${quote(agent_key)}`
     const place = { file, ...positionOf(path, false), path: path.join('.') }
