@@ -7,7 +7,7 @@ import { recordEvents } from '../ledger/events.js'
 type Data = Readonly<Record<string, unknown>>
 type Named = Pick<Assignment, 'id' | 'agent_id' | 'repo_id' | 'manifest_path' | 'manifest_sha'>
 
-/** Records that an assignment changed, with what identifies it and `more`. */
+/** Records that an assignment changed, with what identifies it and `more`; the leaf alone holds `in_leaf`. */
 export async function noteAssignment(
   scope: Scope,
   tx: Transaction,
@@ -15,9 +15,10 @@ export async function noteAssignment(
   kind: string,
   { id, agent_id, repo_id, manifest_path, manifest_sha }: Named,
   more: Data = {},
+  in_leaf: Data = {},
 ): Promise<void> {
   const data = { agent_id, repo_id, manifest_path, manifest_sha, ...more }
-  await recordEvents(scope, tx, now, [{ kind, subject_kind: 'assignment', subject_id: String(id), data }])
+  await recordEvents(scope, tx, now, [{ kind, subject_kind: 'assignment', subject_id: String(id), data, in_leaf }])
 }
 
 /** Records that a repository changed. */

@@ -1,14 +1,11 @@
 // Guards of automatic resyncs (docs/design/git.md §2): a change that takes protection away waits until a person approves it.
-import { diffManifests, type MemberChange, valuesInWords } from '@svc/engine'
-import type { Assignment, Manifest, Policy } from '@svc/schemas'
+import { diffManifests, lastDayOf, type MemberChange, valuesInWords } from '@svc/engine'
+import type { Manifest } from '@svc/schemas'
+import type { VersionOnAgent } from '../policies/changed-policies.js'
 
-type Guarded = Omit<Policy, 'id' | 'version' | 'waived_until'>
+export type OnAgent = VersionOnAgent
 
-/** The policies of an agent from one manifest, with the waivers for the agent. */
-export interface OnAgent {
-  readonly policies: readonly Guarded[]
-  readonly waivers: Assignment['waivers']
-}
+type Guarded = OnAgent['policies'][number]
 
 /** What an automatic change is compared with. */
 export interface Known {
@@ -118,5 +115,8 @@ function addedWaivers(before: OnAgent, after: OnAgent): string[] {
   const known = new Map(before.waivers.map(({ policy, waived_until }) => [policy, waived_until]))
   return after.waivers
     .filter(({ policy, waived_until }) => waived_until > (known.get(policy) ?? ''))
-    .map(({ policy, waived_until }) => `it waives the policy \`${policy}\` until ${waived_until.slice(0, 10)}`)
+    .map(
+      ({ policy, waived_until }) =>
+        `it waives the policy \`${policy}\` until the end of ${lastDayOf(waived_until)} (UTC)`,
+    )
 }

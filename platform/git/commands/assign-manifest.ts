@@ -87,7 +87,10 @@ async function assignFrom(
     const { policies } = await putManifest(scope, tx, moment, put, agent, found)
     await setHeadState(scope, tx, id, { head_sha, held_sha: null, conditions: [] })
     const made = { id, agent_id, repo_id, manifest_path: path, manifest_sha: head_sha }
-    await noteAssignment(scope, tx, moment.now, 'assignment.created', made, { policies: policies.length })
+    await noteAssignment(scope, tx, moment.now, 'assignment.created', made, {
+      policies: policies.length,
+      commit_sha: found.commit_sha,
+    })
     // The branch was read before the log was locked: another reading may find a later head, and not this assignment.
     if (repository.is_reading || repository.last_commit_sha !== found.commit_sha) await forgetHead(scope, tx, repo_id)
     return id
@@ -195,7 +198,7 @@ export async function unassign({ db, clock }: Resources, scope: Scope, id: numbe
     await retirePolicies(scope, tx, now, id, log_index)
     await endVersion(scope, tx, now, id, log_index)
     await removeAssignment(scope, tx, now, id)
-    await noteAssignment(scope, tx, now, 'assignment.removed', assignment)
+    await noteAssignment(scope, tx, now, 'assignment.removed', assignment, { policies: assignment.policies })
     await bumpConfig(scope, tx)
   })
 }

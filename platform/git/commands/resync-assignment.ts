@@ -3,6 +3,7 @@ import { type Assignment, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import type { Triggering } from '../../incidents/actions/triggers.js'
+import { loggedChanges } from '../../policies/changed-policies.js'
 import type { BaselineParts } from '../../policies/commands/put-baseline.js'
 import {
   type ManifestVersion,
@@ -59,11 +60,15 @@ async function knownOf(
   assignment: Assignment,
   agent: TargetAgent,
 ): Promise<Known> {
-  const { id, waivers } = assignment
+  const { id } = assignment
   const approved = await approvedText(scope, tx, id)
-  // What people set holds for the new version too, so that guards compare what the manifests say.
-  const in_force = { policies: (await policiesOf(scope, tx, id)).map(asWritten), waivers }
+  const in_force = await inForce(scope, tx, assignment)
   return { in_force, approved: approved && approvedOn(manifests, assignment, agent, approved) }
+}
+
+/** The version in force. What people set holds for the next one too, so that guards and the log compare what the manifests say. */
+async function inForce(scope: Scope, tx: Transaction, { id, waivers }: Assignment): Promise<OnAgent> {
+  return { policies: (await policiesOf(scope, tx, id)).map(asWritten), waivers }
 }
 
 /** The policies that the agent would have in the version that a person put in force last, at its present risk level. */
@@ -99,7 +104,9 @@ export async function applyVersion(
   by_hand: boolean,
 ): Promise<void> {
   const { blob_sha: to_sha } = version.file
+  const before = await inForce(scope, tx, assignment)
   const { policies, skipped } = await putManifest(scope, tx, moment, assignment, agent, version)
+  const changes = loggedChanges(before, policiesFor(agent, version, assignment))
   if (by_hand) await approveVersion(scope, tx, assignment.id)
   await setHeadState(scope, tx, assignment.id, { head_sha: to_sha, held_sha: null, conditions: [] })
   const data = {
@@ -109,8 +116,11 @@ export async function applyVersion(
     policies: policies.length,
     skipped,
     by_hand,
+    held: assignment.held_sha === to_sha,
+    ...changes.data,
   }
-  await noteAssignment(scope, tx, moment.now, 'assignment.resynced', { ...assignment, manifest_sha: to_sha }, data)
+  const resynced = { ...assignment, manifest_sha: to_sha }
+  await noteAssignment(scope, tx, moment.now, 'assignment.resynced', resynced, data, changes.in_leaf)
 }
 
 async function keepVersion(

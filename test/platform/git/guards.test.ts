@@ -1,6 +1,7 @@
 // What guards hold, as pushes that an honest author makes and pushes that take protection away: test/cases/guards.yaml.
 import { readFileSync } from 'node:fs'
-import type { Manifest } from '@svc/schemas'
+import { waiverEnd } from '@svc/engine'
+import { isoTime, type Manifest } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { type OnAgent, trippedGuards } from '../../../platform/git/guards.js'
@@ -13,7 +14,7 @@ interface Case {
   readonly approved?: readonly Given[]
   readonly before: readonly Given[]
   readonly after: readonly Given[]
-  /** The end of each waiver by policy. */
+  /** The last day of each waiver by policy, as a manifest names it. */
   readonly waivers?: Readonly<Partial<Record<'before' | 'after', Readonly<Record<string, string>>>>>
   readonly held: readonly string[]
 }
@@ -35,7 +36,7 @@ function onAgent(given: readonly Given[], waivers: Readonly<Record<string, strin
   const made = policiesFor(agent, { file, manifest, source: 'baseline' }, { assigned_at: '', assigned_by: null })
   return {
     policies: made.policies,
-    waivers: Object.entries(waivers).map(([policy, waived_until]) => ({ policy, waived_until })),
+    waivers: Object.entries(waivers).map(([policy, day]) => ({ policy, waived_until: isoTime(waiverEnd(day) ?? 0) })),
   }
 }
 
