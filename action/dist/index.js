@@ -29296,6 +29296,17 @@ function resultOf({ sets, outcomes, skipped, counts }) {
 	};
 }
 
+// engine/manifest/waiver-days.ts
+const dayMs = 864e5;
+function waiverEnd(expires) {
+	const day = parseTimestamp(`${expires}T00:00:00Z`);
+	return day === null ? null : day + dayMs;
+}
+function lastDayOf(end) {
+	const ms = typeof end === "number" ? end : parseTimestamp(end) ?? NaN;
+	return Number.isNaN(ms) ? String(end) : (/* @__PURE__ */ new Date(ms - 1)).toISOString().slice(0, 10);
+}
+
 // engine/manifest/materialise.ts
 function manifestIdOf(source, path) {
 	return `man_${createHash("sha256").update(`${source}\0${path}`).digest("hex").slice(0, 32)}`;
@@ -29336,9 +29347,9 @@ function materialise(manifest, assignment) {
 function waivedUntil(manifest, agent_key) {
 	const until = /* @__PURE__ */ new Map();
 	for (const waiver of manifest.waivers ?? []) {
-		const day = parseTimestamp(`${waiver.expires}T00:00:00Z`);
-		if (waiver.agent_key !== agent_key || day === null) continue;
-		until.set(waiver.policy, Math.max(day + 864e5, until.get(waiver.policy) ?? 0));
+		const end = waiverEnd(waiver.expires);
+		if (waiver.agent_key !== agent_key || end === null) continue;
+		until.set(waiver.policy, Math.max(end, until.get(waiver.policy) ?? 0));
 	}
 	return until;
 }
@@ -29866,17 +29877,14 @@ function waiverDays$1(old, next, agent_key) {
 		if (until === now) return null;
 		return {
 			path: "waiver",
-			...until !== void 0 && { old: dayOf(until) },
-			...now !== void 0 && { new: dayOf(now) },
+			...until !== void 0 && { old: lastDayOf(until) },
+			...now !== void 0 && { new: lastDayOf(now) },
 			effect: effectOf(until ?? 0, now ?? 0)
 		};
 	};
 }
 function effectOf(until, now) {
 	return now > until ? "looser" : "stricter";
-}
-function dayOf(until) {
-	return (/* @__PURE__ */ new Date(until - 1)).toISOString().slice(0, 10);
 }
 
 // engine/impact/diff-agents.ts
@@ -30443,9 +30451,8 @@ function duplicates(policies) {
 	});
 }
 function waiverProblems({ policy, expires }, path, names) {
-	const day = parseTimestamp(`${expires}T00:00:00Z`);
 	const message = `${quote$2(expires)} is not a calendar day: write a day such as 2027-01-31`;
-	return [...unknown(policy, [...path, "policy"], names), ...day === null ? [{
+	return [...unknown(policy, [...path, "policy"], names), ...waiverEnd(expires) === null ? [{
 		id: "wrong-value",
 		path: [...path, "expires"],
 		message
@@ -31561,12 +31568,12 @@ function validateManifest(file, testFiles, options) {
 		]
 	};
 }
-const farMs = 316224e5;
+const farMs = 317088e5;
 function waiverDays({ value, positionOf }, file, { now }) {
 	return (value?.waivers ?? []).flatMap(({ policy, agent_key, expires }, index) => {
-		const day = parseTimestamp(`${expires}T00:00:00Z`);
-		const isPast = day !== null && day + 864e5 <= now;
-		if (day === null || !isPast && day <= now + farMs) return [];
+		const end = waiverEnd(expires);
+		const isPast = end !== null && end <= now;
+		if (end === null || !isPast && end <= now + farMs) return [];
 		const path = [
 			"waivers",
 			`${index}`,
