@@ -1,6 +1,6 @@
 // The bundled library as a repository: frozen into the build, on the branch `main`.
 import type { LibraryFile } from '@svc/library'
-import { treeSha } from './git-objects.js'
+import { treeSha } from '../git-objects.js'
 import { type GitSource, SourceError } from './source.js'
 
 export const bundledBranch = 'main'

@@ -1,5 +1,5 @@
 // What Git prints, read strictly: output that is cut or unexpected is never taken for an empty repository.
-import { objectSha } from './git-objects.js'
+import { objectSha } from '../git-objects.js'
 import { SourceError } from './source.js'
 
 /** A line of `ls-remote --symref`: a reference and the name of the object, or of the branch, that it leads to. */
