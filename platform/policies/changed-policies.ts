@@ -56,7 +56,7 @@ function cut(text: string, max: number): string {
   return characters.length > max ? `${characters.slice(0, max).join('')}…` : text
 }
 
-/** Each policy with what people write of it; the place of its manifest is no change. */
+/** The policies with their written members: the commit and the place of a manifest are left out. */
 function asManifest({ policies }: VersionOnAgent): Manifest {
   const written = policies.map((policy) =>
     Object.fromEntries(writtenMembers.flatMap((name) => (policy[name] == null ? [] : [[name, policy[name]]]))),

@@ -25,7 +25,7 @@ describe('the end of a waiver', () => {
     expect(waiver).toMatchObject({ new: expires })
   })
 
-  it.each(['2027-02-30', '2027-1-1', ''])('of %j is none', (expires) => {
+  it.each(['2027-02-30', '2027-1-1', ''])('of the text %j is unknown: it is not a calendar day', (expires) => {
     expect(waiverEnd(expires)).toBe(null)
   })
 
