@@ -3,6 +3,7 @@ import type { ControlDefinition, Framework } from './controls/definition.js'
 import { euAiAct } from './controls/eu-ai-act.js'
 import { drafts, iso42001, soc2 } from './controls/management.js'
 import { owaspAgentic } from './controls/owasp-agentic.js'
+import { ownFramework } from './controls/own.js'
 import { record } from './controls/shown.js'
 import { policiesFor } from './controls/tags.js'
 import { counted } from './figures.js'
@@ -35,9 +36,15 @@ export interface ControlRow {
 /** Every framework with its controls, in the order of the matrix. */
 export const frameworks: readonly Framework[] = [euAiAct, iso42001, soc2, owaspAgentic, ...drafts]
 
-/** One row for each control, in the order of `frameworks`; the same for the same data. */
+/** The frameworks of a report: every known one, then the controls of the organization itself if its policies name some. */
+export function frameworksOf(data: ReportData): readonly Framework[] {
+  const own = ownFramework(data.policies.rows, frameworks)
+  return own === null ? frameworks : [...frameworks, own]
+}
+
+/** One row for each control, in the order of `frameworksOf`; the same for the same data. */
 export function controlMatrix(data: ReportData): readonly ControlRow[] {
-  return frameworks.flatMap((framework) => framework.controls.map((control) => rowOf(framework, control, data)))
+  return frameworksOf(data).flatMap((framework) => framework.controls.map((control) => rowOf(framework, control, data)))
 }
 
 function rowOf({ title: framework, draft }: Framework, control: ControlDefinition, data: ReportData): ControlRow {

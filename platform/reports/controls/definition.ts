@@ -9,6 +9,8 @@ export interface ControlDefinition {
   readonly asks: string
   /** Other ids under which policies name it; tags of its parts count always. */
   readonly also?: readonly string[]
+  /** The only tag that names it: a control of the organization itself. */
+  readonly tag?: string
   /** Policies of these rules count for it, whatever their tags. */
   readonly rule_types?: readonly string[]
   /** What no log of svc can show of it. */

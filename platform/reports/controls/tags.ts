@@ -16,7 +16,8 @@ export function controlIdOf(tag: string): string {
 
 /** Policies that name the control or a part of it, or whose rule belongs to it. A tag of the whole proves no part. */
 export function policiesFor(control: ControlDefinition, policies: readonly PolicyResult[]): readonly PolicyResult[] {
-  const { control_id, also = [], rule_types = [] } = control
+  const { control_id, also = [], rule_types = [], tag: only } = control
+  if (only !== undefined) return policies.filter(({ controls }) => controls.includes(only))
   const names = (id: string) => also.includes(id) || id === control_id || id.startsWith(`${control_id}.`)
   return policies.filter(
     ({ controls, rule_type }) => rule_types.includes(rule_type) || controls.some((tag) => names(controlIdOf(tag))),

@@ -1,6 +1,6 @@
 // A report as OSCAL assessment results: who, the plan, one result with all values of the content, and what ids refer to.
 import { createHash } from 'node:crypto'
-import { type ControlRow, controlMatrix } from '../controls.js'
+import { type ControlRow, controlMatrix, frameworksOf } from '../controls.js'
 import type { ReportData } from '../report-data.js'
 import { statementsOf, verdictOf } from '../statements.js'
 import { catalogJson, oscalVersion } from './catalog.js'
@@ -20,7 +20,7 @@ export function assessmentResults(data: ReportData): Assembly {
     metadata: metadata(data),
     'import-ap': { href: `#${partId(id, 'resource/plan')}`, remarks: ['The plan is stated in the back matter.'] },
     results: [result(data, controlMatrix(data))],
-    'back-matter': { resources: [plan(data), catalog(id), ...checkpoint(data)] },
+    'back-matter': { resources: [plan(data), catalog(data), ...checkpoint(data)] },
   }
 }
 
@@ -113,8 +113,9 @@ function plan({ report: { id, period, agent_ids, as_of }, integrity: { cut_off }
   }
 }
 
-function catalog(id: string): Assembly {
-  const bytes = Buffer.from(catalogJson(), 'utf8')
+function catalog(data: ReportData): Assembly {
+  const { id } = data.report
+  const bytes = Buffer.from(catalogJson(frameworksOf(data)), 'utf8')
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   return {
     uuid: partId(id, 'resource/catalog'),

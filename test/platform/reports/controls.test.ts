@@ -69,7 +69,8 @@ describe('a tag of a policy', () => {
 
   it('of another framework names no control here', () => {
     const tagged = withPolicies(policy(['GDPR:32', 'asi1x', '', 'EU-AI-Act:1', '__proto__', `(${'('.repeat(10_000)}`]))
-    expect(tagged.filter(({ evidence }) => evidence.join().includes('Policy'))).toEqual([])
+    const known = tagged.filter(({ framework }) => framework !== 'Controls of the organization')
+    expect(known.filter(({ evidence }) => evidence.join().includes('Policy'))).toEqual([])
   })
 })
 
@@ -184,5 +185,29 @@ describe('a policy that evaluates registrations', () => {
 
   it('gives no evidence where no agent had it', () => {
     expect(evidenceOf({ agents: 0 })).not.toContain('evaluates registrations')
+  })
+})
+
+describe('a tag that no framework knows', () => {
+  const named = policy(['ACME-7', 'EU-AI-Act-14', 'Acme internal: payments (4.2)'])
+  const own = (from: ReturnType<typeof withPolicies>) =>
+    from.filter(({ framework }) => framework === 'Controls of the organization')
+
+  it('is a control of the organization, in a group after all others', () => {
+    const found = withPolicies(named, policy(['acme-7'], { name: 'other' }))
+    expect(own(found).map(({ title }) => title)).toEqual(['“ACME-7”', '“Acme internal: payments (4.2)”', '“acme-7”'])
+    expect(found.slice(-3)).toEqual(own(found))
+    for (const { control_id } of own(found)) expect(control_id).toMatch(/^own-[a-z0-9._-]+$/)
+    expect(new Set(found.map(({ control_id }) => control_id)).size).toBe(found.length)
+  })
+
+  it('shows its policies only, and what it asks is a gap', () => {
+    const [first] = own(withPolicies(named, policy(['SOC2:CC7.2'], { name: 'of another' })))
+    expect(first?.evidence).toEqual([expect.stringContaining(named.name)])
+    expect(first?.gaps).toContain('What the control asks is not known to svc: only its policies are shown.')
+  })
+
+  it('makes a group only if some tag is unknown', () => {
+    expect(own(withPolicies(policy(['EU-AI-Act-14', 'ASI02'])))).toEqual([])
   })
 })
