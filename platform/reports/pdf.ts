@@ -16,6 +16,7 @@ import { matrix } from './pdf/matrix.js'
 import { oversight } from './pdf/oversight.js'
 import { type Pen, penOf } from './pdf/pen.js'
 import { policies } from './pdf/policies.js'
+import { policyChanges } from './pdf/policy-changes.js'
 import { openDocument, print } from './pdf/press.js'
 import { retention } from './pdf/retention.js'
 import { printable } from './pdf/runs.js'
@@ -23,6 +24,7 @@ import { scope } from './pdf/scope.js'
 import { layouts, margins, styles, textWidth } from './pdf/style.js'
 import { summary } from './pdf/summary.js'
 import { glossary, signatures, verify } from './pdf/verify.js'
+import { waivers } from './pdf/waivers.js'
 import type { ReportData } from './report-data.js'
 
 const sections: readonly Section[] = [
@@ -34,6 +36,8 @@ const sections: readonly Section[] = [
   agents,
   activity,
   policies,
+  waivers,
+  policyChanges,
   incidents,
   oversight,
   retention,
@@ -72,9 +76,19 @@ export async function reportPdf(data: ReportData, xml: string): Promise<Uint8Arr
     modifiedDate: at,
   })
   const pen = penOf(fontsOf(document))
-  const context: Context = { data, pen, controls: controlMatrix(data) }
+  const context: Context = { data, pen, controls: controlMatrix(data), who: namesIn(data) }
   const content = keepTogether(sections.flatMap((section) => section(context)))
   return print(document, { content, ...running(pen, data), styles, layouts, margins })
+}
+
+/** Prints `person:psn_1` as `Mia Brandt (psn_1)`. */
+function namesIn({ oversight }: ReportData): Context['who'] {
+  const names = new Map(oversight.people.map(({ person_id, name }) => [person_id, name]))
+  return (actor) => {
+    const [, id = ''] = /^(?:person|member):(.*)$/s.exec(actor) ?? []
+    const name = names.get(id)
+    return name === undefined ? actor : `${name} (${id})`
+  }
 }
 
 /** Page 1 has no header: it says the same, larger. */

@@ -2,7 +2,11 @@
 // Times are RFC 3339 in UTC with milliseconds; durations are whole seconds.
 import type { RejudgeReason } from '@svc/engine'
 import type { Effect, EffectCounts, Report } from '@svc/schemas'
-import type { Governance } from '../agents/governance.js'
+import type { AgentResult } from './agent-result.js'
+import type { PolicyChangeResult, WaiverResult } from './policy-history.js'
+
+export type { AgentResult } from './agent-result.js'
+export type { PolicyChangeResult, PolicyValues, WaiverResult } from './policy-history.js'
 
 /** The most severe first. */
 export const severities = ['critical', 'high', 'medium', 'low'] as const
@@ -19,6 +23,10 @@ export interface ReportData {
   readonly agents: BoundedRows<AgentResult>
   /** By number of violations, then name. */
   readonly policies: BoundedRows<PolicyResult>
+  /** By number of uses. */
+  readonly waivers: BoundedRows<WaiverResult>
+  /** Oldest first. */
+  readonly policy_changes: BoundedRows<PolicyChangeResult>
   readonly incidents: Incidents
   readonly oversight: Oversight
   readonly retention: Retention
@@ -139,28 +147,6 @@ export interface Activity {
   readonly step_types: Readonly<Record<string, number>>
 }
 
-export interface AgentResult {
-  readonly agent_id: string
-  readonly agent_key: string
-  readonly name: string
-  readonly purpose: string | null
-  /** In effect. */
-  readonly risk_classification: string
-  readonly environment: string
-  readonly active: boolean
-  readonly registered_at: string | null
-  readonly tasks: number
-  readonly steps: number
-  /** Those that no local engine evaluated before they ran. */
-  readonly undecided_steps: number
-  readonly violations: number
-  readonly incidents: number
-  /** The first and the last step of the period. */
-  readonly first_step_at: string | null
-  readonly last_step_at: string | null
-  readonly governance: Governance
-}
-
 /** One policy of one version of a manifest, over all agents that had it. */
 export interface PolicyResult {
   readonly name: string
@@ -248,6 +234,8 @@ export interface Oversight {
   }>
   /** At the cut-off. */
   readonly members: readonly { readonly role: string; readonly count: number }[]
+  /** The people whose ids the lists show; one whose account has ended has no name. */
+  readonly people: readonly { readonly person_id: string; readonly name: string }[]
   /** The number of events of the period by kind. */
   readonly events: Readonly<Record<string, number>>
 }

@@ -216,6 +216,50 @@ export function reportData(changes: Partial<ReportData> = {}): ReportData {
         open_incidents: 0,
       },
     ]),
+    waivers: list([
+      {
+        policy_name: 'refunds-above-500-need-approval',
+        agent_id: 'agt_000000000000000000000001',
+        agent_name: 'Refund desk 1',
+        manifest: {
+          name: 'refunds',
+          repo: 'acme/agent-policies',
+          path: 'manifests/refunds.yaml',
+          sha: 'a1'.repeat(20),
+        },
+        from: day(2),
+        until: '2026-04-11T00:00:00.000Z',
+        used: 1,
+        reason: 'the till is replaced until April',
+        approved_by: 'mia@acme.example',
+      },
+    ]),
+    policy_changes: list([
+      {
+        at: day(8),
+        last_at: day(8),
+        kind: 'assignment.resynced',
+        manifest: { path: 'manifests/refunds.yaml', from_sha: 'a0'.repeat(20), to_sha: 'a1'.repeat(20) },
+        agents: [{ agent_id: 'agt_000000000000000000000001', agent_name: 'Refund desk 1' }],
+        more_agents: 0,
+        risk_classification: null,
+        effect: 'looser',
+        recorded: true,
+        policies: [
+          {
+            name: 'refunds-above-500-need-approval',
+            old_name: null,
+            change: 'looser',
+            values: [{ path: 'params.max', what: '300 → 500', effect: 'looser' }],
+          },
+        ],
+        more_values: 0,
+        commit_sha: 'c1'.repeat(20),
+        actor: 'person:psn_1',
+        held: true,
+        approved_by: 'person:psn_1',
+      },
+    ]),
     incidents: {
       counts: [
         { severity: 'critical', state: 'open', count: 2 },
@@ -262,6 +306,10 @@ export function reportData(changes: Partial<ReportData> = {}): ReportData {
           text: 'became an auditor',
         },
       ]),
+      people: [
+        { person_id: 'psn_1', name: 'Mia Brandt' },
+        { person_id: 'psn_2', name: 'Noor Haddad' },
+      ],
       members: [
         { role: 'owner', count: 1 },
         { role: 'auditor', count: 1 },

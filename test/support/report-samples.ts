@@ -32,6 +32,8 @@ export function emptyReport(): ReportData {
     },
     agents: none,
     policies: none,
+    waivers: none,
+    policy_changes: none,
     incidents: {
       counts: [],
       effects: { blocked: 0, executed: 0, unknown: 0 },
@@ -39,7 +41,7 @@ export function emptyReport(): ReportData {
       time_to_resolve: durations,
       list: none,
     },
-    oversight: { approvals: none, changes: none, members: [], events: {} },
+    oversight: { approvals: none, changes: none, people: [], members: [], events: {} },
     retention: { days: 365, holds: none, erasures: none, prunes: none },
   })
 }
@@ -68,11 +70,14 @@ export function largeReport(size = 500): ReportData {
     more: 3,
   }
   const [policy] = base.policies.rows
+  const [waiver] = base.waivers.rows
+  const [changed] = base.policy_changes.rows
   const [approval] = base.oversight.approvals.rows
   const [change] = base.oversight.changes.rows
   const [hold] = base.retention.holds.rows
   const [erasure] = base.retention.erasures.rows
-  if (!policy || !approval || !change || !hold || !erasure) throw new Error('the sample lacks a row')
+  if (!policy || !waiver || !changed || !approval || !change || !hold || !erasure)
+    throw new Error('the sample lacks a row')
   return {
     ...base,
     integrity: {
@@ -99,6 +104,14 @@ export function largeReport(size = 500): ReportData {
     policies: list(
       repeated(size, (index) => ({ ...policy, name: `policy-${index}` })),
       12,
+    ),
+    waivers: list(
+      repeated(Math.min(size, 200), () => waiver),
+      5,
+    ),
+    policy_changes: list(
+      repeated(size, () => changed),
+      6,
     ),
     incidents: {
       ...base.incidents,
@@ -165,7 +178,9 @@ export function hostileReport(): ReportData {
   const texts = Object.values(hostileTexts)
   const text = (index: number) => texts[index % texts.length] ?? ''
   const [policy] = base.policies.rows
-  if (!policy) throw new Error('the sample lacks a policy')
+  const [waiver] = base.waivers.rows
+  const [changed] = base.policy_changes.rows
+  if (!policy || !waiver || !changed) throw new Error('the sample lacks a row')
   return {
     ...base,
     report: { ...base.report, organization: hostileTexts.markup ?? '' },
@@ -183,6 +198,32 @@ export function hostileReport(): ReportData {
         scope: text(index),
         controls: [text(index + 2), longWord],
         manifest: { name: text(index + 3), repo: longWord, path: longName, sha: 'a1'.repeat(20) },
+      })),
+    ),
+    waivers: list(
+      [...texts, longName, longWord, wide].map((reason, index) => ({
+        ...waiver,
+        policy_name: reason,
+        agent_name: text(index + 1),
+        reason,
+        approved_by: reason,
+        manifest: { name: text(index), repo: longWord, path: reason, sha: 'a1'.repeat(20) },
+      })),
+    ),
+    policy_changes: list(
+      [...texts, longName, longWord, wide].map((name, index) => ({
+        ...changed,
+        actor: name,
+        approved_by: index % 2 === 0 ? name : null,
+        manifest: { path: name, from_sha: null, to_sha: null },
+        agents: repeated(20, () => ({ agent_id: longWord, agent_name: name })),
+        more_agents: 3,
+        policies: repeated(12, (at) => ({
+          name,
+          old_name: at === 0 ? name : null,
+          change: 'looser' as const,
+          values: [{ path: `params.${name}`, what: name, effect: 'looser' as const }],
+        })),
       })),
     ),
     incidents: {

@@ -24,6 +24,17 @@ export async function findPersonUnscoped(tx: Transaction, email: string): Promis
   return person ?? null
 }
 
+/** The names of these people, by their ids; an account that has ended has none. */
+export async function namesOfPeopleUnscoped(
+  tx: Transaction,
+  ids: readonly string[],
+): Promise<Pick<Person, 'person_id' | 'name'>[]> {
+  return tx.query(
+    'select person_id, name from people where person_id = any($1::text[]) and ended_at is null order by person_id collate "C"',
+    [ids],
+  )
+}
+
 /** Null for an account that has ended. */
 export async function readPersonUnscoped(tx: Transaction, person_id: string): Promise<Person | null> {
   const live = `select ${columns} from people where person_id = $1 and ended_at is null`

@@ -4,6 +4,10 @@ export const maxAgents = 1000
 /** Of all agents together. */
 export const maxIntervals = 2000
 export const maxPolicies = 500
+export const maxWaivers = 200
+export const maxPolicyChanges = 500
+/** Agents that one change of policies names. */
+export const maxChangedAgents = 20
 export const maxIncidents = 500
 /** Of one incident: the latest ones. */
 export const maxMoves = 20

@@ -2,7 +2,7 @@
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { readByIndex, utc } from '../../db/sql.js'
-import type { AgentRow, GateRow, IncidentRow, PolicySource, TableFacts } from './messages.js'
+import type { AgentRow, GateRow, IncidentRow, PolicySource, TableFacts, WaiverBegan } from './messages.js'
 
 /** A row `r` of log_records as the JSON of a `LeafRow`. */
 export const leafRow = 'json_build_array(r.log_index, r.hash, r.record, r.salts, r.body)::text'
@@ -120,6 +120,17 @@ export function readPolicySources({ org_id }: Scope, tx: Transaction, ids: reado
        manifest_name, manifest_repo, manifest_path, manifest_sha
      from policies p where org_id = $1 and id = any($2::bigint[])`,
     [org_id, ids, cut_off],
+  )
+}
+
+/** Since when these policies are waived until the same time: earlier versions of a manifest have policies of their own. */
+export function readWaiverBegins({ org_id }: Scope, tx: Transaction, ids: readonly number[]) {
+  return tx.query<WaiverBegan>(
+    `select p.id as policy_id, ${utc('min(e.created_at)', 'began_at')} from policies p
+     join policies e on e.org_id = $1 and e.assignment_id = p.assignment_id and e.name = p.name
+       and e.waived_until = p.waived_until and e.id <= p.id
+     where p.org_id = $1 and p.id = any($2::bigint[]) group by p.id order by p.id`,
+    [org_id, ids],
   )
 }
 

@@ -1,6 +1,9 @@
 // Feeds the thread with what it needs besides the entries of the period.
+import { namesOfPeopleUnscoped } from '../../access/store/people.js'
+import { type Database, withUnscopedTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import type { Thread } from '../../jobs/thread.js'
+import { readText } from '../../policies/store/manifest-texts.js'
 import { readEngineEvents, readEngineStates, type StatePlace } from './engine-states-store.js'
 import {
   type Numbered,
@@ -14,8 +17,9 @@ import {
   readPolicySources,
   readRemovals,
   readUnfound,
+  readWaiverBegins,
 } from './facts-store.js'
-import type { Cut, ReportAnswer, ReportMessage, Wanted, WantedForLists } from './messages.js'
+import type { Cut, ReportAnswer, ReportMessage, TableFacts, Wanted, WantedForLists } from './messages.js'
 import { partsOf, type Read } from './reading.js'
 import { readTiles } from './tree-store.js'
 
@@ -84,6 +88,17 @@ export async function feedEngineStates({ read, scope, thread }: Feeding, { first
   }
 }
 
+/** The names of the people that the leaves of the workspace name, whose accounts belong to no workspace. After every leaf. */
+export async function readPeople({ thread }: Feeding, db: Database): Promise<TableFacts['people']> {
+  const ids = (await thread.ask({ kind: 'wanted_people' })) as readonly string[]
+  const people: TableFacts['people'][number][] = []
+  for (const some of partsOf(ids, perPage)) {
+    const found = await withUnscopedTransaction(db, (tx) => namesOfPeopleUnscoped(tx, some))
+    people.push(...found)
+  }
+  return people
+}
+
 async function feedLines(
   page: (after: number) => Promise<readonly Numbered[]>,
   give: (leaves: readonly string[]) => Promise<unknown>,
@@ -134,6 +149,12 @@ export async function feedLists(feeding: Feeding, wanted: WantedForLists, { cut_
   const { read, scope, thread } = feeding
   for (const ids of partsOf(wanted.policies, perPage))
     await thread.ask({ kind: 'policies', policies: await read((tx) => readPolicySources(scope, tx, ids, cut_off)) })
+  for (const ids of partsOf(wanted.waivers.policies, perPage / 4))
+    await thread.ask({ kind: 'waivers', began: await read((tx) => readWaiverBegins(scope, tx, ids)) })
+  for (const sha of wanted.waivers.texts) {
+    const text = await read((tx) => readText(scope, tx, sha))
+    if (text !== null) await thread.ask({ kind: 'manifest', sha, text })
+  }
   for (const ids of partsOf(wanted.incidents, perPage / 4)) await feedIncidents(feeding, 'listed', ids, cut_off)
   for (const gates of partsOf(wanted.gates, perPage / 4))
     await thread.ask({ kind: 'gates', gates: await read((tx) => readGates(scope, tx, gates)) })

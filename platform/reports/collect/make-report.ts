@@ -19,6 +19,7 @@ import {
   feedUnfound,
   feedWanted,
   type ReportThread,
+  readPeople,
 } from './lookups.js'
 import type { Cut, ReportAnswer, ReportWork, Wanted, WantedForLists } from './messages.js'
 import { pagesOf, partsOf, type Read, readerOf, subtreeHashes } from './reading.js'
@@ -105,6 +106,7 @@ async function withTally<T>(
     await feedGovernance(feeding, plan, cut_off, lists.agents)
     const tables = {
       ...(await read((tx) => readWorkspace(scope, tx))),
+      people: await readPeople(feeding, db),
       checkpoints: await publishedIn(read, scope, plan, cut_off.checkpoint.published_at),
     }
     await thread.ask({ kind: 'tables', tables })

@@ -125,10 +125,23 @@ export interface PolicySource {
   readonly manifest_sha: string | null
 }
 
+/** The waivers of the report: ids of their policies, and the manifests whose texts state their reasons. */
+export interface WantedWaivers {
+  readonly policies: readonly number[]
+  readonly texts: readonly string[]
+}
+
+/** When the waiver of a policy came into force, also in earlier versions of its manifest. */
+export interface WaiverBegan {
+  readonly policy_id: number
+  readonly began_at: string
+}
+
 export interface TableFacts {
   readonly organization: string
   readonly retention_days: number
   readonly members: readonly { readonly person_id: string; readonly role: string; readonly joined_at: string }[]
+  readonly people: ReportData['oversight']['people']
   readonly checkpoints: {
     readonly rows: readonly { readonly size: number; readonly root: string; readonly published_at: string }[]
     readonly more: number
@@ -143,6 +156,8 @@ export type ReportMessage =
   | { readonly kind: 'entries'; readonly page: EntriesPage }
   | { readonly kind: 'policy_sets'; readonly bodies: readonly { readonly digest: string; readonly body: string }[] }
   | { readonly kind: 'policies'; readonly policies: readonly PolicySource[] }
+  | { readonly kind: 'waivers'; readonly began: readonly WaiverBegan[] }
+  | { readonly kind: 'manifest'; readonly sha: string; readonly text: string }
   | { readonly kind: 'removals'; readonly leaves: readonly string[] }
   | { readonly kind: 'tiles'; readonly tiles: readonly { readonly index: number; readonly hash: string }[] }
   | { readonly kind: 'incidents'; readonly leaves: readonly string[]; readonly rows: readonly IncidentRow[] }
@@ -154,6 +169,8 @@ export type ReportMessage =
   /** What the tally of the entries misses; what the list of the report misses. */
   | { readonly kind: 'wanted' }
   | { readonly kind: 'wanted_for_lists' }
+  /** Ids of people, once every leaf was given. */
+  | { readonly kind: 'wanted_people' }
   | { readonly kind: 'data' }
   | { readonly kind: 'render' }
 
@@ -186,6 +203,13 @@ export interface WantedForLists {
   readonly policies: readonly number[]
   readonly gates: readonly { readonly task_id: string; readonly step: number }[]
   readonly agents: readonly string[]
+  readonly waivers: WantedWaivers
 }
 
-export type ReportAnswer = null | Wanted | WantedForLists | { readonly data: ReportData } | MadeReport
+export type ReportAnswer =
+  | null
+  | Wanted
+  | WantedForLists
+  | readonly string[]
+  | { readonly data: ReportData }
+  | MadeReport

@@ -2,7 +2,15 @@
 import type { GovernanceInterval } from '../../agents/governance.js'
 import { named } from '../controls/sentences.js'
 import { counted, duration, effectWord, sentence } from '../figures.js'
-import type { AgentResult, ApprovalResult, IncidentResult, PolicyResult, ReportData } from '../report-data.js'
+import type {
+  AgentResult,
+  ApprovalResult,
+  IncidentResult,
+  PolicyChangeResult,
+  PolicyResult,
+  ReportData,
+  WaiverResult,
+} from '../report-data.js'
 import { propertiesOf } from './properties.js'
 import { schemaTime } from './schema-time.js'
 import type { Assembly } from './shape.js'
@@ -61,7 +69,7 @@ function componentIds({ report, agents }: ReportData): Map<string, string> {
 }
 
 function* observed(data: ReportData): Generator<Observed> {
-  const { integrity, agents, policies, incidents, oversight } = data
+  const { integrity, agents, policies, waivers, policy_changes, incidents, oversight } = data
   yield* sections(data)
   yield* rows('integrity.problems.rows', integrity.problems.rows, problem)
   for (const [index, agent] of agents.rows.entries()) {
@@ -69,6 +77,8 @@ function* observed(data: ReportData): Generator<Observed> {
     yield* rows(`agents.rows.${index}.governance.intervals`, agent.governance.intervals, one)
   }
   yield* rows('policies.rows', policies.rows, policy)
+  yield* rows('waivers.rows', waivers.rows, waiver)
+  yield* rows('policy_changes.rows', policy_changes.rows, policyChange)
   yield* rows('incidents.list.rows', incidents.list.rows, incident)
   yield* rows('oversight.approvals.rows', oversight.approvals.rows, approval)
 }
@@ -83,7 +93,8 @@ function* rows<T extends object>(
   for (const [index, part] of parts.entries()) yield { at: `${at}.${index}`, part, ...describe(part) }
 }
 
-function sections({ summary, integrity, activity, agents, policies, incidents, oversight, retention }: ReportData) {
+function sections(data: ReportData) {
+  const { summary, integrity, activity, agents, policies, incidents, oversight, retention } = data
   const section = (at: string, part: object, title: string, ...description: string[]): Observed => ({
     at,
     part,
@@ -112,6 +123,7 @@ function sections({ summary, integrity, activity, agents, policies, incidents, o
       `${counted(summary.agents, 'agent')}, of which ${summary.active_agents} active.`,
     ),
     section('policies', policies, 'Policies', `${counted(summary.violations, 'violation')} of policies.`),
+    ...policyHistory(data).map(([at, part, title, text]) => section(at, part, title, text)),
     section(
       'incidents',
       incidents,
@@ -126,6 +138,15 @@ function sections({ summary, integrity, activity, agents, policies, incidents, o
     ),
     section('retention', retention, 'Retention', `Entries are kept for ${counted(retention.days, 'day')}.`),
   ]
+}
+
+/** Waivers and changes of policies. */
+function policyHistory({ waivers, policy_changes: changes }: ReportData) {
+  const [waived, changed] = [waivers, changes].map(({ rows, more }) => rows.length + more)
+  return [
+    ['waivers', waivers, 'Waivers', `${counted(waived ?? 0, 'waiver')} of policies in effect.`],
+    ['policy_changes', changes, 'Changes of policies', `${counted(changed ?? 0, 'change')} of policies.`],
+  ] as const
 }
 
 function problem({ code, message }: ReportData['integrity']['problems']['rows'][number]): Described {
@@ -153,6 +174,28 @@ function policy({ name, rule_type, mode, steps, applied, agents, violations, unr
       : ` Declared by local engines: ${counted(unrecorded, 'violation')} by steps that were never recorded.`
   const text = `Rule ${named(rule_type)}, ${effect}. ${evaluated}${declared}`
   return { title: `Policy ${named(name)}`, description: [text] }
+}
+
+function waiver({ policy_name, agent_id, agent_name, until, used, reason, approved_by }: WaiverResult): Described {
+  const stated = reason === null ? 'The text of the manifest is not stored.' : `As the manifest states: ${reason}`
+  const by = approved_by === null ? [] : [`As the manifest states, approved by ${named(approved_by)}.`]
+  return {
+    title: `Waiver of policy ${named(policy_name)} for agent ${named(agent_name)}`,
+    description: [`In effect until ${until}: ${counted(used, 'violation')} waived.`, stated, ...by],
+    agent_id,
+  }
+}
+
+function policyChange({ kind, at, actor, manifest, effect, policies, agents }: PolicyChangeResult): Described {
+  const [only] = policies
+  const what = manifest === null ? (only?.name ?? kind) : manifest.path
+  const [agent] = agents.length === 1 ? agents : []
+  const by = `Changed at ${at} by ${named(actor)} (${kind}): ${effect === 'none' ? 'no effect' : effect}.`
+  return {
+    title: `Change of policies: ${named(what)}`,
+    description: [by],
+    ...(agent !== undefined && { agent_id: agent.agent_id }),
+  }
 }
 
 function incident({

@@ -5,7 +5,7 @@ import { namespace } from './uuid.js'
 
 /** Lists whose rows are observations or components of their own. */
 const apart =
-  /^(?:agents\.rows|policies\.rows|incidents\.list\.rows|oversight\.approvals\.rows|integrity\.problems\.rows|agents\.rows\.\d+\.governance\.intervals)$/
+  /^(?:agents\.rows|policies\.rows|waivers\.rows|policy_changes\.rows|incidents\.list\.rows|oversight\.approvals\.rows|integrity\.problems\.rows|agents\.rows\.\d+\.governance\.intervals)$/
 /** Numbers by name, whose names are data. */
 const maps: ReadonlySet<string> = new Set(['integrity.leaves', 'activity.step_types', 'oversight.events'])
 

@@ -8,6 +8,8 @@ export interface Context {
   readonly data: ReportData
   readonly controls: readonly ControlRow[]
   readonly pen: Pen
+  /** An actor, with the name of a person before the id. */
+  readonly who: (actor: string) => string
 }
 
 export type Section = (context: Context) => readonly Block[]

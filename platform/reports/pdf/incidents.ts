@@ -28,7 +28,7 @@ export function incidents(context: Context): readonly Block[] {
       rows: groupsOf(data.incidents.list.rows).map((group) => [
         described(pen, group),
         reported(pen, group),
-        answers(pen, group[0]),
+        answers(context, group[0]),
       ]),
       more: { count: data.incidents.list.more, what: 'incidents', listed: data.incidents.list.rows.length },
       empty: 'No incident was opened or answered in this period.',
@@ -162,7 +162,7 @@ const maxAnswers = 4
 const maxNotes = 600
 const maxNote = 400
 
-function answers(pen: Context['pen'], { history }: IncidentResult): Block {
+function answers({ pen, who }: Context, { history }: IncidentResult): Block {
   if (history.length === 0) return pen.text('No answer', { style: 'cell', bold: true })
   const shown = history.slice(-maxAnswers)
   const left = history.length - shown.length
@@ -173,7 +173,7 @@ function answers(pen: Context['pen'], { history }: IncidentResult): Block {
       shown.map(({ at, by, from, to, note }) => ({
         stack: [
           pen.text(`${from} to ${to}, ${moment(at)} UTC`, { style: 'cell', bold: true }),
-          pen.text(by, { ...small, max: 60 }),
+          pen.text(who(by), { ...small, max: 60 }),
           ...(note === null || note === '' ? [] : [pen.text(['Note: ', note], { style: 'cell', max })]),
         ],
         margin: [0, 0, 0, 3],

@@ -8,7 +8,7 @@ export function oversight(context: Context): readonly Block[] {
   return [
     pen.h1('Human oversight and access'),
     pen.prose(
-      'People and keys are shown by their ids, because names can change. “npx --no-install svc workspace members --json” lists the people with their addresses.',
+      'People are shown by the names of their accounts and by their ids, keys by their ids. The log holds the ids only: an account that has ended has no name. “npx --no-install svc workspace members --json” lists the people with their addresses. Who approved a step is what its gate claims; svc does not verify it.',
     ),
     pen.h2('Approvals'),
     approvals(context),
@@ -27,9 +27,9 @@ function approvals({ pen, data }: Context): Block {
     columns: [
       { title: 'Time (UTC)', width: 1.9 },
       { title: 'Agent', width: 1.7, max: 90 },
-      { title: 'Task, steps', width: 2.6, max: 160 },
-      { title: 'Policy', width: 2.3, max: 120 },
-      { title: 'Approval', width: 1.6, max: 140 },
+      { title: 'Task, steps', width: 2.1, max: 160 },
+      { title: 'Policy', width: 2.2, max: 120 },
+      { title: 'Approval', width: 2.2, max: 140 },
     ],
     rows: groupsOf(rows).map(({ first, steps }) => [
       moment(first.at),
@@ -69,8 +69,9 @@ function outcome(pen: Context['pen'], { outcome: found, approver, approved_by_st
   if (found === 'blocked') return pen.text('None; the step was stopped', { style: 'cell' })
   if (found === 'erased') return pen.text('Cannot be read: erased', { style: 'cell' })
   const by = approver === null ? [] : [' by ', approver]
+  const claim = approver === null ? [] : [', as the gate claims']
   const at = approved_by_step === null ? [] : [` at step ${count(approved_by_step)}`]
-  return pen.text(['Given', ...by, ...at], { style: 'cell', max: 120 })
+  return pen.text(['Given', ...by, ...at, ...claim], { style: 'cell', max: 120 })
 }
 
 function members({ pen, data }: Context): Block {
@@ -86,7 +87,7 @@ function members({ pen, data }: Context): Block {
   })
 }
 
-function changes({ pen, data }: Context): Block {
+function changes({ pen, data, who }: Context): Block {
   const { rows, more } = data.oversight.changes
   return pen.table({
     columns: [
@@ -97,8 +98,8 @@ function changes({ pen, data }: Context): Block {
     ],
     rows: rows.map(({ at, kind, actor, subject, text }) => [
       moment(at),
-      actor,
-      subject,
+      who(actor),
+      who(subject),
       pen.text([text, ' (', kind, ')'], { style: 'cell', max: 300 }),
     ]),
     more: { count: more, what: 'changes' },

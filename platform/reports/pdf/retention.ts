@@ -2,7 +2,7 @@ import { counted, moment } from '../figures.js'
 import type { Context } from './context.js'
 import type { Block } from './engine.js'
 
-export function retention({ pen, data }: Context): readonly Block[] {
+export function retention({ pen, data, who }: Context): readonly Block[] {
   const { days, holds, erasures, prunes } = data.retention
   return [
     pen.h1('Retention, holds, erasures and deletions'),
@@ -20,7 +20,7 @@ export function retention({ pen, data }: Context): readonly Block[] {
       ],
       rows: holds.rows.map((each) => [
         moment(each.placed_at),
-        each.placed_by,
+        who(each.placed_by),
         each.task_id ?? 'everything',
         each.reason,
         each.released_at === null ? 'in force' : moment(each.released_at),
@@ -28,7 +28,7 @@ export function retention({ pen, data }: Context): readonly Block[] {
       more: { count: holds.more, what: 'holds' },
       empty: 'There was no hold.',
     }),
-    ...erased({ pen, erasures }),
+    ...erased({ pen, who, erasures }),
     pen.h2('Deletions after the time of retention'),
     pen.table({
       columns: [
@@ -38,14 +38,22 @@ export function retention({ pen, data }: Context): readonly Block[] {
         { title: 'Before (UTC)', width: 1.9 },
         { title: 'Legal basis', width: 3, max: 300 },
       ],
-      rows: prunes.rows.map((each) => [moment(each.at), each.by, each.entries, moment(each.before), each.legal_basis]),
+      rows: prunes.rows.map((each) => [
+        moment(each.at),
+        who(each.by),
+        each.entries,
+        moment(each.before),
+        each.legal_basis,
+      ]),
       more: { count: prunes.more, what: 'deletions' },
       empty: 'No record was deleted in this period.',
     }),
   ]
 }
 
-function erased({ pen, erasures }: Pick<Context, 'pen'> & Pick<Context['data']['retention'], 'erasures'>): Block[] {
+type Erased = Pick<Context, 'pen' | 'who'> & Pick<Context['data']['retention'], 'erasures'>
+
+function erased({ pen, who, erasures }: Erased): Block[] {
   return [
     pen.h2('Erasures'),
     pen.table({
@@ -56,7 +64,7 @@ function erased({ pen, erasures }: Pick<Context, 'pen'> & Pick<Context['data']['
         { title: 'Tasks', width: 1.2, align: 'right' },
         { title: 'Legal basis', width: 3.7, max: 300 },
       ],
-      rows: erasures.rows.map((each) => [moment(each.at), each.by, each.entries, each.tasks, each.legal_basis]),
+      rows: erasures.rows.map((each) => [moment(each.at), who(each.by), each.entries, each.tasks, each.legal_basis]),
       more: { count: erasures.more, what: 'erasures' },
       empty: 'Nothing was erased in this period.',
     }),

@@ -42,7 +42,7 @@ export function scope({ pen, data }: Context): readonly Block[] {
       'A whole record was not altered after it was received. That what an agent sent was true is not proven by this.',
       'The results of policies on a step are erased with its content: the log no longer proves what it violated, and such violations follow from the database alone.',
       'That a local engine evaluated a step before it ran is what the sender of the step states. An evaluation by the platform before a step leaves no trace in the log and is not counted.',
-      'That policies were enforced on an agent is the report of its engine, sent with the key of the agent: who holds that key can report it falsely. When policies were assigned, what was erased or pruned, and which states an engine reported in an entry that was pruned since, follows from the database of the platform where no entry of the log holds it.',
+      'That policies were enforced on an agent is the report of its engine, sent with the key of the agent: who holds that key can report it falsely. When policies were assigned and waived, what was erased or pruned, and which states an engine reported in an entry that was pruned since, follows from the database of the platform where no entry of the log holds it.',
       'A violation is a violation of a policy that this organization chose. Whether the policies are the right ones is for the reader to evaluate.',
       'Inputs and outputs of steps are not printed. Reasons of violations and notes of people are.',
       'The control matrix lists evidence and gaps. It is not a statement on conformity with any law or standard.',

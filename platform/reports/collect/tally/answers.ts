@@ -14,7 +14,7 @@ import { gateKey, reportOf } from './report.js'
 import { createState, noteFact, noteIncident, openAll, type TallyState } from './state.js'
 
 /** What the messages are answered with. */
-export type TallyAnswer = null | Wanted | WantedForLists | ReportData
+export type TallyAnswer = null | Wanted | WantedForLists | readonly string[] | ReportData
 
 /** Answers every message except `render`, which needs the formats. */
 export type Tally = (message: Exclude<ReportMessage, { kind: 'render' }>) => TallyAnswer
@@ -52,7 +52,7 @@ function entryAnswers(state: TallyState): Pick<Answers, 'neighbours' | 'entries'
 /** Of agents, settings, policies and incidents. */
 function lookupAnswers(
   state: TallyState,
-): Pick<Answers, 'facts' | 'unfound' | 'agents' | 'policy_sets' | 'policies' | 'incidents'> {
+): Pick<Answers, 'facts' | 'unfound' | 'agents' | 'policy_sets' | 'policies' | 'waivers' | 'manifest' | 'incidents'> {
   const { agents: known, policies: results } = state
   return {
     facts: ({ leaves }) => {
@@ -78,6 +78,8 @@ function lookupAnswers(
     policies: ({ policies }) => {
       for (const source of policies) results.learn(source)
     },
+    waivers: ({ began }) => state.waivers.began(began),
+    manifest: ({ sha, text }) => state.waivers.text(sha, text),
     incidents: ({ leaves, rows }) => learnIncidents(state, leaves, rows),
   }
 }
@@ -85,7 +87,10 @@ function lookupAnswers(
 /** Of the lists, and the report itself. */
 function listAnswers(
   state: TallyState,
-): Pick<Answers, 'wanted_for_lists' | 'listed' | 'gates' | 'engine_states' | 'governance' | 'tables' | 'data'> {
+): Pick<
+  Answers,
+  'wanted_for_lists' | 'wanted_people' | 'listed' | 'gates' | 'engine_states' | 'governance' | 'tables' | 'data'
+> {
   const governance = new Map<string, Governance>()
   const approvers = new Map<string, string | null>()
   const listed = new Map<string, Listed>()
@@ -100,6 +105,7 @@ function listAnswers(
       known = wanted.agents.length
       return wanted
     },
+    wanted_people: () => state.people.wanted(),
     listed: ({ leaves, rows }) => {
       for (const [id, one] of listedIncidents(openAll(state, leaves), rows)) listed.set(id, one)
     },
@@ -176,9 +182,16 @@ function wantedOf({ incidents, entries }: TallyState): Wanted {
   }
 }
 
-function wantedForLists({ agents, policies, entries }: TallyState, ranked: readonly string[]): WantedForLists {
+function wantedForLists(state: TallyState, ranked: readonly string[]): WantedForLists {
+  const { agents, policies, entries, waivers } = state
   const gates = entries.steps.approvals.rows.flatMap(({ task_id, approved_by_step: step }) =>
     step === null ? [] : [{ task_id, step }],
   )
-  return { incidents: ranked.slice(0, maxIncidents), policies: policies.wanted(), gates, agents: agents.ids() }
+  return {
+    incidents: ranked.slice(0, maxIncidents),
+    policies: policies.wanted(),
+    gates,
+    agents: agents.ids(),
+    waivers: waivers.wanted(),
+  }
 }

@@ -3,7 +3,7 @@ import { firstUnopened, isMap, leafHash, parseJson } from '@svc/proof'
 import type { LogRecord } from '@svc/schemas'
 import type { GateRow } from '../messages.js'
 
-/** The members of a gate in which agents name the person who approved. */
+/** The members of a gate in which agents name the person who approved; else the gate acts on behalf of `auth.principal`. */
 const names = ['approver', 'approved_by', 'by']
 
 /** The approver in the payload of a gate; null when it names none, or is erased. `altered`: it does not open its commitments. */
@@ -21,7 +21,16 @@ function nameIn({ properties, output }: Readonly<Record<string, unknown>>): stri
   const guard = isMap(properties) ? properties.guard : null
   const flat = isMap(properties) ? names.map((name) => properties[`guard.${name}`]) : []
   const nested = [guard, output].flatMap((part) => (isMap(part) ? names.map((name) => part[name]) : []))
-  return [...nested, ...flat].find((value): value is string => typeof value === 'string' && value !== '') ?? null
+  return (
+    [...nested, ...flat, ...principalIn(properties)].find(
+      (value): value is string => typeof value === 'string' && value !== '',
+    ) ?? null
+  )
+}
+
+function principalIn(properties: unknown): unknown[] {
+  if (!isMap(properties)) return []
+  return [isMap(properties.auth) ? properties.auth.principal : null, properties['auth.principal']]
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> | null {

@@ -5,6 +5,7 @@ import type { Policy } from '@svc/schemas'
 import type { BoundedRows, PolicyResult, Severity } from '../../report-data.js'
 import { maxPolicies } from '../bounds.js'
 import type { PolicySource } from '../messages.js'
+import type { Waivers } from './in-force/waivers.js'
 import type { IncidentTally, OpenedIncident } from './incidents.js'
 import { byText, firstOf } from './listing.js'
 import type { Problem } from './problems.js'
@@ -37,7 +38,7 @@ interface Result extends Counts {
 
 export type Policies = ReturnType<typeof createPolicies>
 
-export function createPolicies(sets: ReadonlyMap<string, SetTally>, report: Problem) {
+export function createPolicies(sets: ReadonlyMap<string, SetTally>, waivers: Waivers, report: Problem) {
   const results = new Map<string, Result>()
   /** The results of each policy id. */
   const byId = new Map<number, Set<Result>>()
@@ -70,6 +71,7 @@ export function createPolicies(sets: ReadonlyMap<string, SetTally>, report: Prob
         counted.add(result)
         names.set(`${digest} ${policy.id}`, policy.name)
         addKnown(result, set, policy, report)
+        waivers.add(policy, set.violations.get(policy.id)?.waived ?? 0)
       }
     },
     isMissing: (digest: string) => !expanded.has(digest),

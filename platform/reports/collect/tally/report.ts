@@ -3,6 +3,7 @@ import type { Governance } from '../../../agents/governance.js'
 import type { AgentResult, ApprovalResult, BoundedRows, Integrity, ReportData } from '../../report-data.js'
 import { maxAgents, maxIncidents } from '../bounds.js'
 import type { TableFacts } from '../messages.js'
+import { shownPeople } from '../people.js'
 import { listedGovernance } from './coverage.js'
 import { incidentResult, type Listed } from './incident-rows.js'
 import { incidentNumbers } from './incidents.js'
@@ -33,7 +34,13 @@ export function reportOf(state: TallyState, details: Details): ReportData {
   const { enforced, observed, waived, ...totals } = steps.totals
   const ungoverned = ids.filter((id) => (details.governance.get(id)?.ungoverned_seconds ?? 0) > 0)
   for (const { in_period, opened } of incidents.all.values()) if (in_period) buckets.count(opened ?? 0, 'incidents')
-  return {
+  const oversight = {
+    approvals: approvalsOf(state, details),
+    changes: state.changes.listing(),
+    members: membersAt(cut_off, head.as_of, workspace, tables.members),
+    events: counted(eventsOf(state)),
+  }
+  const data = {
     report: { ...head, organization: organizationAt(cut_off, workspace, tables) },
     summary: {
       agents: ids.length,
@@ -52,6 +59,8 @@ export function reportOf(state: TallyState, details: Details): ReportData {
     activity: { ...buckets.activity(), step_types: counted(steps.types) },
     agents: agentsOf(state, ids, details),
     policies: state.policies.finish(unrecorded.policies()),
+    waivers: state.waivers.listing(agents.facts),
+    policy_changes: state.policy_changes.listing(agents.nameOf),
     incidents: {
       counts: numbers.counts,
       effects: numbers.effects,
@@ -59,18 +68,14 @@ export function reportOf(state: TallyState, details: Details): ReportData {
       time_to_resolve: numbers.time_to_resolve,
       list: incidentsOf(state, details),
     },
-    oversight: {
-      approvals: approvalsOf(state, details),
-      changes: state.changes.listing(),
-      members: membersAt(cut_off, head.as_of, workspace, tables.members),
-      events: counted(eventsOf(state)),
-    },
+    oversight,
     retention: {
       days: retentionDaysAt(cut_off, workspace, tables),
       holds: holdsAt(cut_off, head.period, workspace, isShownTask(work.own_tasks)),
       ...state.removals.finish(),
     },
   }
+  return { ...data, oversight: { ...oversight, people: shownPeople(data, tables.people) } }
 }
 
 function integrityOf({ work, entries, problems, policies }: TallyState, tables: TableFacts): Integrity {

@@ -2,11 +2,14 @@
 import { isMap, parseJson } from '@svc/proof'
 import type { Severity } from '../../report-data.js'
 import type { LeafRow, ReportWork } from '../messages.js'
+import { createPeople } from '../people.js'
 import { createAgents } from './agents.js'
 import { createBuckets } from './buckets.js'
 import { createChanges } from './changes.js'
 import { createEngineStates } from './engine-states.js'
 import type { EntryParts } from './entries.js'
+import { createPolicyChanges } from './in-force/policy-changes.js'
+import { createWaivers } from './in-force/waivers.js'
 import { effectIn, movedTo, openedIn } from './incident-rows.js'
 import { createIncidents } from './incidents.js'
 import { type EventLeaf, eventOf, type OpenedLeaf, readLeaf, textOf } from './leaves.js'
@@ -28,10 +31,13 @@ export function createState(work: ReportWork) {
   const { report } = problems
   const buckets = createBuckets(...activityOf(work))
   const steps = createStepTally(chosen, buckets, period)
-  const policies = createPolicies(steps.sets, report)
+  const waivers = createWaivers(period.from)
+  const policies = createPolicies(steps.sets, waivers, report)
   const agents = createAgents(cut_off, as_of, chosen)
   const incidents = createIncidents(chosen, policies.opened)
   const changes = createChanges(chosen)
+  const policy_changes = createPolicyChanges(chosen)
+  const people = createPeople()
   const unrecorded = createUnrecorded(chosen)
   const removals = createRemovalLists(work.own_tasks)
   const missing = createMissing(cut_off, report)
@@ -39,17 +45,7 @@ export function createState(work: ReportWork) {
   const types = new Map<string, number>()
   /** Events about the workspace, its members, its retention and its holds, in any order. */
   const workspace: EventLeaf[] = []
-  const leaf = (opened: OpenedLeaf) => {
-    removals.add(opened)
-    const incident = openedIn(opened)
-    if (incident !== null) incidents.open(opened.subject_id, incident, Date.parse(opened.received_at))
-    const event = eventOf(opened)
-    if (event === null) return
-    changes.add(event)
-    unrecorded.add(event)
-    if (event.kind === 'engine.state') engines.event(event.log_index)
-    noteIncident(incidents, event, true)
-  }
+  const leaf = leafTaker({ removals, incidents, people, changes, policy_changes, unrecorded, engines })
   const entries: EntryParts = {
     period,
     tree: createTreeCheck(work, report),
@@ -67,13 +63,36 @@ export function createState(work: ReportWork) {
     engines,
     buckets,
     policies,
+    waivers,
+    policy_changes,
     agents,
     incidents,
     changes,
+    people,
     unrecorded,
     removals,
     workspace,
     entries,
+  }
+}
+
+type Takers = Pick<
+  TallyState,
+  'removals' | 'incidents' | 'people' | 'changes' | 'policy_changes' | 'unrecorded' | 'engines'
+>
+
+/** Gives each leaf of the period that is not a step to the parts that count it. */
+function leafTaker({ removals, incidents, people, changes, policy_changes, unrecorded, engines }: Takers) {
+  return (opened: OpenedLeaf) => {
+    removals.add(opened)
+    const incident = openedIn(opened)
+    if (incident !== null) incidents.open(opened.subject_id, incident, Date.parse(opened.received_at))
+    const event = eventOf(opened)
+    if (event === null) return
+    for (const part of [changes, policy_changes, unrecorded]) part.add(event)
+    people.note(event)
+    if (event.kind === 'engine.state') engines.event(event.log_index)
+    noteIncident(incidents, event, true)
   }
 }
 
@@ -101,10 +120,12 @@ export function noteIncident(incidents: TallyState['incidents'], event: EventLea
 }
 
 /** Opens leaves from outside the period; reports and leaves out those that are altered. */
-export function openAll({ problems }: TallyState, lines: readonly string[]): OpenedLeaf[] {
+export function openAll({ problems, people }: TallyState, lines: readonly string[]): OpenedLeaf[] {
   return lines.flatMap((line) => {
     const row = parseJson(line) as LeafRow
     const opened = readLeaf(row)
+    const event = opened === 'altered' ? null : eventOf(opened)
+    if (event !== null) people.note(event)
     if (opened !== 'altered') return opened
     problems.report('leaf_altered', row[0], `the content of entry ${row[0]} does not match its record`)
     return []
