@@ -11,7 +11,7 @@ export function waivers({ pen, data }: Context): readonly Block[] {
   return [
     pen.h1('Waivers'),
     pen.prose(
-      'A waiver exempts one agent from one policy: violations are recorded and marked as waived, and nothing is blocked. Listed are the waivers in the policy sets that steps of the period were evaluated with. A waiver lasts until the end of its last day (UTC). The reason and the approver are as the manifest states them: the log proves the version of the manifest, and not that the person approved it.',
+      'A waiver exempts one agent from one policy: its violations are recorded and marked as waived, and do not block. Listed are the waivers in the policy sets that steps of the period were evaluated with. A waiver lasts until the end of its last day (UTC). The reason and the approver are as the manifest states them: the log proves the version of the manifest, and not that the person approved it.',
     ),
     pen.table({
       columns: [

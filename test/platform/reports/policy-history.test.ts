@@ -176,6 +176,17 @@ describe('a report on a period with waivers and changed policies', () => {
       ['looser', 0, null],
       ['looser', 0, null],
     ])
+    expect(written[0]?.policies).toMatchObject([
+      {
+        change: 'added',
+        values: [
+          { path: 'rule_type', what: 'not set → execution_max_steps', effect: 'stricter' },
+          { path: 'params', what: expect.stringContaining('"max_steps":5') },
+          { path: 'severity' },
+          { path: 'mode' },
+        ],
+      },
+    ])
     expect(written[1]).toMatchObject({
       risk_classification: 'limited',
       policies: [{ name: 'at most five', values: [{ path: 'params.max_steps', what: '5 → 3', effect: 'stricter' }] }],

@@ -1,5 +1,5 @@
 // Changes of policies in the period, from their events: other versions of manifests, assignments, and policies that people write.
-import { combined, diffManifests, type PolicyChange } from '@svc/engine'
+import { combined, diffManifests, type MemberChange, type PolicyChange } from '@svc/engine'
 import { isMap } from '@svc/proof'
 import type { Manifest } from '@svc/schemas'
 import type { BoundedRows, PolicyChangeResult, PolicyValues } from '../../../report-data.js'
@@ -113,7 +113,22 @@ function writtenChange(kind: string, policy: Data, changes: unknown): PolicyValu
   const values = isMap(changes) ? Object.entries(changes) : []
   const was = { ...policy, ...Object.fromEntries(values.map(([name, change]) => [name, isMap(change) && change.from])) }
   const [old, next] = [kind === 'policy.created' ? [] : [was], kind === 'policy.deleted' ? [] : [policy]]
-  return diffManifests(manifestOf(old), manifestOf(next)).policies.map(wordsOf)
+  return diffManifests(manifestOf(old), manifestOf(next)).policies.map((one) => {
+    return one.members.length > 0
+      ? wordsOf(one)
+      : wordsOf({ ...one, members: shownMembers.flatMap(memberOf(one, policy)) })
+  })
+}
+
+/** The members that are shown of a policy that begins or ends as a whole: no version of a manifest holds them. */
+const shownMembers = ['rule_type', 'params', 'severity', 'mode']
+
+function memberOf({ change }: PolicyChange, policy: Data) {
+  return (path: string): MemberChange[] => {
+    const value = policy[path]
+    if (value == null || (change !== 'added' && change !== 'removed')) return []
+    return [change === 'added' ? { path, new: value, effect: 'stricter' } : { path, old: value, effect: 'looser' }]
+  }
 }
 
 /** A member that is null is left out, as in a manifest. */
