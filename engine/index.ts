@@ -58,7 +58,7 @@ export { type EvaluationRow, readTraceLine, type TraceLineReading } from './conv
 export { agentOfStart, createStepCheck, toolOfStep, toolsDeclaredBy } from './convert/trace-step.js'
 export { type Transcript, toolsIn } from './convert/transcript.js'
 export { unknownVariables, variables } from './environment.js'
-export { readIfThere, replaceFile } from './files/durable-file.js'
+export { readIfThere, replaceFile, sharedFolderProblem } from './files/durable-file.js'
 export { LockTaken, takeLock } from './files/lock-file.js'
 export { byPlace, type Finding, findingAt, startOf } from './findings/finding.js'
 export { findingHeads, findingRows } from './findings/finding-rows.js'

@@ -41,6 +41,7 @@ import { noRoom, type OpenRoom } from './room.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
 import { encryptionKeys } from './secrets/encryption-key.js'
 import { keyFileOf } from './secrets/key-file.js'
+import { assertPrivateFolders } from './secrets/key-folders.js'
 import { createSealer, type Sealer } from './secrets/seal.js'
 import { secretHash } from './secrets/secret-hash.js'
 
@@ -75,6 +76,7 @@ export async function createPlatform(
   const logger = createLogger(config.log_level)
   const warn = (message: string) => logger.warn(message)
   const outside = openOutside(config, warn)
+  assertPrivateFolders(config)
   const keys = encryptionKeys(config)
   const sealer = createSealer(keys)
   const db = await openDatabase(config, warn)

@@ -1,7 +1,7 @@
 // A witness: it remembers the last checkpoint of each log, and signs only checkpoints that continue it.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { readIfThere, replaceFile } from '@svc/engine'
+import { readIfThere, replaceFile, sharedFolderProblem } from '@svc/engine'
 import {
   evaluateAddCheckpoint,
   formatVerifier,
@@ -39,8 +39,10 @@ export interface WitnessParts {
   readonly clock: () => number
 }
 
-/** Opens the witness of the folder, or creates one. Throws when the key in the folder is damaged. */
+/** Opens the witness of the folder, or creates one. Throws when the key in the folder is damaged, or others can write there. */
 export function openWitness({ folder, name, logs, clock }: WitnessParts): Witness {
+  const problem = sharedFolderProblem(folder)
+  if (problem !== null) throw new Error(problem)
   const signer = signerIn(join(folder, 'witness-key'), name)
   return {
     key: formatVerifier(signer.verifier),

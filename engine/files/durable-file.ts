@@ -9,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
@@ -21,6 +22,19 @@ export function readIfThere(path: string): string | null {
     if ((error as { code?: string }).code === 'ENOENT') return null
     throw error
   }
+}
+
+/** Why a folder must not hold keys, with the command that mends it: other users can replace files in it. Null for a private one. */
+export function sharedFolderProblem(folder: string): string | null {
+  const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0
+  // Windows has no such bits: its folders belong to their user.
+  if ((mode & 0o022) === 0 || process.platform === 'win32') return null
+  return `other users can write in the folder \`${folder}\`, which holds keys: run \`chmod go-w ${inShell(folder)}\`, or name a folder that only you can write in`
+}
+
+/** A word of a shell. */
+function inShell(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /**

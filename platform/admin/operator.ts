@@ -6,6 +6,7 @@ import { migrate } from '../db/migrations/index.js'
 import { assertRights } from '../db/rights.js'
 import { type LogSigner, openSigner } from '../log/publish/signer.js'
 import { logIdentityUnscoped } from '../log/publish/store/checkpoints.js'
+import { assertPrivateFolders } from '../secrets/key-folders.js'
 
 export interface Opened {
   readonly config: Config
@@ -25,6 +26,7 @@ export async function onDatabase(
   try {
     const { value: config, errors } = readConfig(env)
     if (errors.length > 0) throw new Error(errors.join('; '))
+    assertPrivateFolders(config)
     const db = await openDatabase(config)
     try {
       await assertRights(db)
