@@ -26,6 +26,7 @@ export const errorTable = {
   PRECONDITION_FAILED: { status: 412, title: 'Changed meanwhile' },
   TOO_LARGE: { status: 413, title: 'Request too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
+  MISDIRECTED: { status: 421, title: 'Misdirected request' },
   INVALID: { status: 422, title: 'Invalid request' },
   RATE_LIMITED: { status: 429, title: 'Too many requests' },
   INTERNAL: { status: 500, title: 'Internal error' },

@@ -3,12 +3,13 @@ import { versionOf } from '@svc/schemas'
 import { createAuthentication } from './access/authentication.js'
 import type { AccessParts } from './access/parts.js'
 import type { WaitingEngines } from './agents/waiting-engines.js'
-import type { Config } from './config.js'
+import { type Config, isLoopback } from './config.js'
 import { pages, showProblem } from './dashboard/pages.js'
 import { createConcurrencyLimits } from './db/concurrency.js'
 import type { GitRoom } from './git/room.js'
 import { healthRouter, type Meters } from './health.js'
 import { createApp } from './http/app.js'
+import { ownHostOnly } from './http/client.js'
 import { docsRouter } from './http/docs.js'
 import type { ActionRoom } from './incidents/actions/room.js'
 import { createArrivalOrder } from './ingest/otlp/arrival-order.js'
@@ -85,7 +86,7 @@ export function requestHandler({ config, access, waiting_engines, operator, mete
     public_url,
     limits,
     authenticate,
-    pages: [health, docsRouter(served, version), ...pages(pageParts)],
+    pages: [...(isLoopback(config) ? [ownHostOnly()] : []), health, docsRouter(served, version), ...pages(pageParts)],
     routes: served,
     parts,
     showProblem,

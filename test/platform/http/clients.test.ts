@@ -1,4 +1,6 @@
 // The origin of requests: limits, cookies and forms depend on the network and the public address, not on untrusted headers.
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../../platform/config.js'
 import { type MailServer, startMailServer } from '../../support/mail.js'
@@ -15,6 +17,49 @@ const ask = async (platform: TestPlatform, forwarded: string, email = `${crypto.
   const { status } = await platform.call('POST', '/auth/magic-link', { as: null, body: { email }, headers })
   return status
 }
+
+describe('the Host header', () => {
+  /** The answer to a request that names this host. */
+  const named = async (platform: TestPlatform, host: string, path: string) => {
+    const asked = request(platform.url + path, { headers: { host } }).end()
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    const text = (await answer.toArray()).join('')
+    return [answer.statusCode, /"code":"(\w+)"/.exec(text)?.[1] ?? null]
+  }
+
+  it('of a platform that only its own machine reaches names that machine', async () => {
+    const platform = await startPlatform()
+    const { port } = new URL(platform.url)
+    for (const host of [
+      `127.0.0.1:${port}`,
+      `localhost:${port}`,
+      `LOCALHOST:${port}`,
+      `[::1]:${port}`,
+      'localhost:9000',
+    ])
+      expect([host, await named(platform, host, '/livez')]).toEqual([host, [200, null]])
+    for (const host of [
+      'rebound.example',
+      `rebound.example:${port}`,
+      `localhost.rebound.example:${port}`,
+      '0.0.0.0',
+      'a b',
+    ])
+      for (const path of ['/livez', '/health', '/openapi.json', '/sign-in', '/api/v1/agents', '/nothing'])
+        expect([host, path, ...(await named(platform, host, path))]).toEqual([host, path, 421, 'MISDIRECTED'])
+    await discard(platform)
+  })
+
+  it.each([
+    ['a public URL', { SVC_PUBLIC_URL: 'https://svc.example.org' }],
+    ['a trusted proxy', { SVC_TRUSTED_PROXIES: '127.0.0.1' }],
+    ['an open address', { SVC_HOST: '0.0.0.0' }],
+  ])('may have other names with %s', async (_, env) => {
+    const platform = await startPlatform({ env })
+    expect(await named(platform, 'svc.internal', '/livez')).toEqual([200, null])
+    await discard(platform)
+  })
+})
 
 describe('behind a trusted proxy', () => {
   let platform: TestPlatform
