@@ -22739,10 +22739,11 @@ function newAjv() {
 		validate: (text) => parseTimestamp(text) !== null
 	});
 }
+const maxErrors$1 = 1e3;
 function checkWith(validate, dialect) {
 	return (value) => {
 		if (validate(value)) return [];
-		const chosen = oneForEach((validate.errors ?? []).filter(({ keyword }) => keyword !== "anyOf" && keyword !== "if"));
+		const chosen = oneForEach((validate.errors ?? []).filter(({ keyword }) => keyword !== "anyOf" && keyword !== "if")).slice(0, maxErrors$1);
 		return (dialect === "yaml" ? withoutRenamed(chosen) : chosen).map((error) => explain$2(error, dialect));
 	};
 }

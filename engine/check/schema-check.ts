@@ -55,11 +55,14 @@ function newAjv(): Ajv2020 {
   return ajv.addFormat('iso-8601', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null })
 }
 
+/** The maximum number of errors that are explained: each takes a search for the key that was meant. */
+const maxErrors = 1000
+
 function checkWith(validate: ValidateFunction, dialect: Dialect): SchemaCheck {
   return (value) => {
     if (validate(value)) return []
     const errors = (validate.errors ?? []).filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'if')
-    const chosen = oneForEach(errors)
+    const chosen = oneForEach(errors).slice(0, maxErrors)
     return (dialect === 'yaml' ? withoutRenamed(chosen) : chosen).map((error) => explain(error, dialect))
   }
 }

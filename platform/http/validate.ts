@@ -1,6 +1,6 @@
 // From bytes to checked values: strict JSON, then the schema; an error names every field that is wrong.
 import { createChecker, createNullRemoval, fieldProblem, type SchemaProblem } from '@svc/engine'
-import { lineAndColumn, parseSentBatch, parseSentPolicy, parseStrictJson } from '@svc/proof'
+import { isMap, lineAndColumn, parseSentBatch, parseSentPolicy, parseStrictJson } from '@svc/proof'
 import { documents, type SchemaName, type SchemaTypes } from '@svc/schemas'
 import { invalid, PlatformError } from '../errors.js'
 
@@ -8,6 +8,10 @@ const checker = createChecker(Object.values(documents))
 const nulls = createNullRemoval(Object.values(documents))
 /** The maximum number of wrong fields that one answer names. */
 const maxErrors = 50
+/** The maximum number of members of a body: no schema has so many, and each unknown one is checked and kept. */
+const maxMembers = 1000
+/** The maximum number of lines of a body: 1,000 items, and the empty line after the last line break. */
+const maxLines = 1001
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Reads a JSON body. Throws MALFORMED naming line and column. */
@@ -31,9 +35,11 @@ export function readReportJson(bytes: Uint8Array): unknown {
   return parseText(wellFormed(decode(bytes)), null, parseSentBatch)
 }
 
-/** Reads a body of JSON lines without blank ones; a line that is not JSON becomes the error MALFORMED. */
+/** Reads a body of JSON lines without blank ones; a line that is not JSON becomes the error MALFORMED. Throws INVALID. */
 export function readJsonLines(bytes: Uint8Array): unknown[] {
-  const lines = decode(bytes).split('\n')
+  const lines = decode(bytes).split('\n', maxLines + 1)
+  if (lines.length > maxLines)
+    throw invalid([{ path: '', message: 'has more than 1,001 lines: send at most 1,000 items in one body' }])
   return lines.flatMap((line, index) => (line.trim() === '' ? [] : [readLine(line, index)]))
 }
 
@@ -78,8 +84,15 @@ function parseText(text: string, lines_before: number | null = null, parse = par
  * that is wrong.
  */
 export function validated<Name extends SchemaName>(name: Name, value: unknown): SchemaTypes[Name] {
+  assertFewMembers(value)
   nulls(`${name}.json`)(value)
   return checked<SchemaTypes[Name]>(checker(`${name}.json`)(value), value)
+}
+
+function assertFewMembers(value: unknown): void {
+  const members = isMap(value) ? Object.keys(value).length : 0
+  if (members > maxMembers)
+    throw invalid([{ path: '', message: `has ${members.toLocaleString('en')} members: the limit is 1,000` }])
 }
 
 export function isValid(name: SchemaName, value: unknown): boolean {

@@ -113,6 +113,34 @@ describe('a valid step with a hostile payload', () => {
   })
 })
 
+describe('a body with 60,000 members', () => {
+  const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`m${index}`, 1]))
+
+  it.each([
+    ['a step', '/api/v1/logs', { ...valid, ...many }, 1],
+    ['an evaluation', '/api/v1/engine/evaluate', many, 1],
+    ['a member of an evaluation', '/api/v1/engine/evaluate', { intended: many }, 50],
+  ])('is rejected: %s', async (_, path, body, errors) => {
+    const answer = await platform.call<Problem>('POST', path, { as: 'key', body })
+    expect([answer.status, answer.body.errors?.length]).toEqual([422, errors])
+  })
+
+  it('is rejected in a batch, without the steps beside it', async () => {
+    const step = { ...valid, agent_key: 'a', task_id: 'members' }
+    const { body } = await platform.call<BatchAnswer>('POST', '/api/v1/logs/batch', {
+      as: 'key',
+      body: { entries: [{ ...step, ...many }, step] },
+    })
+    expect(body.results.map((result) => result.status)).toEqual([422, 201])
+    expect(JSON.stringify(body.results[0])).toContain('members: the limit is 1,000')
+  })
+
+  it('is kept where the members are the input of a step', async () => {
+    const body = { ...valid, agent_key: 'a', task_id: 'input', input: many }
+    expect((await platform.call('POST', '/api/v1/logs', { as: 'key', body })).status).toBe(201)
+  })
+})
+
 describe('a violating step', () => {
   it('is recorded whatever characters its name contains', async () => {
     const step_name = 'a\u0000b'
@@ -135,6 +163,20 @@ describe('a batch', () => {
     ['a list instead of an object', [valid], 422],
   ])('with %s is rejected', async (_, body, status) => {
     expect((await platform.call('POST', '/api/v1/logs/batch', { as: 'key', body })).status).toBe(status)
+  })
+
+  it.each([
+    ['1,000 steps and a final line break', 1000, '\n', 200],
+    ['a million empty lines', 1, '\n'.repeat(1_000_000), 422],
+    ['1,001 steps', 1001, '', 422],
+  ])('of JSON lines has at most 1,001 lines: %s', async (_, steps, end, status) => {
+    const line = (step: number) =>
+      JSON.stringify({ ...valid, agent_key: 'a', task_id: 'lines', step, step_type: 'step.model' })
+    const raw = `${Array.from({ length: steps }, (_, index) => line(index + 1)).join('\n')}${end}`
+    const headers = { 'content-type': 'application/x-ndjson' }
+    const { status: found, body } = await platform.call('POST', '/api/v1/logs/batch', { as: 'key', raw, headers })
+    expect(found).toBe(status)
+    if (status === 422) expect(JSON.stringify(body)).toMatch(/1,001 lines|at most 1000 items/)
   })
 
   it('is limited to 8 MiB', async () => {
