@@ -3,8 +3,9 @@
 import { loadavg } from 'node:os'
 import type { Liveness, PlatformHealth, PlatformReadiness } from '@svc/schemas'
 import { type Request, type Response, Router } from 'express'
-import { type Database, type Resources, withUnscopedTransaction } from './db/db.js'
+import { type Database, isDiskFull, type Resources, withUnscopedTransaction } from './db/db.js'
 import { lastMigration } from './db/migrations/index.js'
+import { isAnyFull } from './db/outage.js'
 import { PlatformError } from './errors.js'
 import { networkOf } from './http/client.js'
 import { cachedSource, expositionOf, gauge, type Metric, type MetricSource } from './http/exposition.js'
@@ -42,6 +43,8 @@ interface HealthParts extends Resources, Pick<Meters, 'started_at' | 'stopping'>
   /** Why checkpoints are rejected, by organization. */
   readonly rejected: ReadonlyMap<string, string>
   readonly jobs: Pick<Jobs, 'isRunning'>
+  /** The folders that must have space. */
+  readonly folders: readonly string[]
   readonly identify: Authentication['identify']
 }
 
@@ -71,10 +74,19 @@ export function healthRouter(parts: HealthParts): Router {
   return router
 }
 
-function readinessOf({ rejected, jobs, stopping }: HealthParts, { connected, is_held }: Probed): PlatformReadiness {
+function readinessOf(
+  { rejected, jobs, stopping }: HealthParts,
+  { connected, is_held, is_full }: Probed,
+): PlatformReadiness {
   const running = jobs.isRunning()
-  const waitsFor = { stopping: stopping.signal.aborted, database: !connected, jobs: !running, log: is_held }
-  const not_ready = (['stopping', 'database', 'jobs', 'log'] as const).filter((name) => waitsFor[name])
+  const waitsFor = {
+    stopping: stopping.signal.aborted,
+    database: !connected,
+    disk: is_full,
+    jobs: !running,
+    log: is_held,
+  }
+  const not_ready = (['stopping', 'database', 'disk', 'jobs', 'log'] as const).filter((name) => waitsFor[name])
   // Entries are accepted while checkpoints are rejected, unless a log is held: rejecting entries would lose evidence.
   const checkpoints = rejected.size === 0 ? 'ok' : 'refused'
   const status = not_ready.length === 0 && checkpoints === 'ok' ? 'ok' : 'degraded'
@@ -131,21 +143,27 @@ interface Probed {
   readonly migration: string | null
   /** Whether a log takes no entries. */
   readonly is_held: boolean
+  /** Whether the disk of the database or of a folder of this process is full. */
+  readonly is_full: boolean
 }
 
 /** How long one answer of the database is reused, ms. */
 const maxAgeMs = 1000
 
 /** Queries the database at most once per `maxAgeMs`. */
-function createProbe({ db, clock }: Resources): () => Promise<Probed> {
+function createProbe({ db, clock, folders }: Pick<HealthParts, 'db' | 'clock' | 'folders'>): () => Promise<Probed> {
   let last: { readonly at: number; readonly probed: Promise<Probed> } | null = null
   const ask = async (started: number): Promise<Probed> => {
+    const isFolderFull = isAnyFull(folders)
     try {
       const migration = await lastMigration(db)
       const latency_ms = Math.max(0, clock() - started)
-      return { connected: true, latency_ms, migration, is_held: await withUnscopedTransaction(db, isAnyHeldUnscoped) }
+      const is_held = await withUnscopedTransaction(db, isAnyHeldUnscoped)
+      const isFull = await isDiskFull(db)
+      return { connected: true, latency_ms, migration, is_held, is_full: isFull || (await isFolderFull) }
     } catch {
-      return { connected: false, latency_ms: null, migration: null, is_held: false }
+      const is_full = db.outage.isDiskFull() || (await isFolderFull)
+      return { connected: false, latency_ms: null, migration: null, is_held: false, is_full }
     }
   }
   return () => {

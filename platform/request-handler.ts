@@ -54,6 +54,7 @@ export function requestHandler({ config, access, waiting_engines, operator, mete
     version,
     rejected: log.rejected,
     jobs,
+    folders: [config.data_dir, config.log_key_dir, config.archive_dir],
     identify,
   })
   const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null, send: jobs.send }

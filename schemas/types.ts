@@ -3867,9 +3867,9 @@ export interface PlatformHealth {
 export interface PlatformReadiness {
   status: 'ok' | 'degraded'
   /**
-   * Why the answer is 503; empty for 200. `log`: a log holds less than was signed, and takes no entries until the operator decides
+   * Why the answer is 503; empty for 200. `disk`: the disk of the database or of a folder of this process is full; `log`: a log holds less than was signed, and takes no entries until the operator decides
    */
-  not_ready: ('stopping' | 'database' | 'jobs' | 'log')[]
+  not_ready: ('stopping' | 'database' | 'disk' | 'jobs' | 'log')[]
   /**
    * `refused` while the platform refuses to sign a log
    */

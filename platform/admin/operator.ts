@@ -2,6 +2,7 @@
 import type { Writable } from 'node:stream'
 import { type Config, readConfig } from '../config.js'
 import { type Database, openDatabase, withUnscopedTransaction } from '../db/db.js'
+import { failureText } from '../db/failure.js'
 import { migrate } from '../db/migrations/index.js'
 import { assertRights } from '../db/rights.js'
 import { type LogSigner, openSigner } from '../log/publish/signer.js'
@@ -23,8 +24,8 @@ export async function onDatabase(
   work: (opened: Opened) => Promise<void>,
   explain: (error: unknown) => unknown = (error) => error,
 ): Promise<0 | 1> {
+  const { value: config, errors } = readConfig(env)
   try {
-    const { value: config, errors } = readConfig(env)
     if (errors.length > 0) throw new Error(errors.join('; '))
     assertPrivateFolders(config)
     const db = await openDatabase(config)
@@ -38,7 +39,8 @@ export async function onDatabase(
     }
   } catch (thrown) {
     const error = explain(thrown)
-    err.write(`svc-platform: ${error instanceof Error ? error.message : String(error)}\n`)
+    const text = failureText(error, config) ?? (error instanceof Error ? error.message : String(error))
+    err.write(`svc-platform: ${text}\n`)
     return 1
   }
 }

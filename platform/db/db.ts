@@ -8,7 +8,9 @@ import { PlatformError } from '../errors.js'
 import type { ConcurrencyLimits } from './concurrency.js'
 import { type Connections, measured } from './connections.js'
 import { startEmbedded } from './embedded.js'
+import { failureKind, isDriverUnavailable, isUnavailable, unavailable } from './failure.js'
 import { newDatabasePath } from './new-database.js'
+import { createOutage, fillPages, type Outage, throwUnavailable } from './outage.js'
 import type { Scope } from './scope.js'
 
 export interface Database {
@@ -21,6 +23,7 @@ export interface Database {
   /** What the committed transactions of this process have counted, by name. */
   readonly counts: Map<string, number>
   readonly connections: () => Connections
+  readonly outage: Outage
   readonly close: () => Promise<void>
 }
 
@@ -48,27 +51,30 @@ export interface Transaction {
  */
 export async function openDatabase(
   config: Config,
-  remark?: Remark,
+  remark: Remark = nothing,
   new_database: string | null = newDatabasePath(),
 ): Promise<Database> {
+  const outage = createOutage(config, remark)
   if (config.database_url !== null) {
     const knex = connect({ connectionString: config.database_url }, serverConnections, remark)
     return {
+      outage,
       knex,
       kind: 'postgresql',
-      exclusively: exclusion(knex, true),
+      exclusively: exclusion(knex, true, outage),
       ...measured(knex, serverConnections),
       close: () => knex.destroy(),
     }
   }
-  return openEmbedded(config.data_dir, new_database, remark)
+  return openEmbedded(config.data_dir, new_database, remark, outage)
 }
 
 /** The same driver on a database in this process. */
 async function openEmbedded(
   data_dir: string,
   new_database: string | null,
-  remark: Remark = nothing,
+  remark: Remark,
+  outage: Outage,
 ): Promise<Database> {
   const embedded = await startEmbedded(data_dir, new_database, remark)
   const connection = {
@@ -84,9 +90,10 @@ async function openEmbedded(
     await embedded.close()
   }
   return {
+    outage,
     knex,
     kind: 'pglite',
-    exclusively: exclusion(knex, false),
+    exclusively: exclusion(knex, false, outage),
     ...measured(knex, embeddedConnections),
     close,
   }
@@ -106,7 +113,7 @@ const serverConnections = 10
 const answerTimeoutMs = 60_000
 const closeTimeoutMs = 3000
 
-function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: number, remark: Remark = nothing): Knex {
+function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: number, remark: Remark): Knex {
   const types = new pg.TypeOverrides()
   // bigint columns hold log indexes and step numbers, which the schemas keep below 2^53.
   types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -117,8 +124,8 @@ function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: n
     client: 'pg',
     connection: { ...connection, types } as Knex.PgConnectionConfig,
     pool: { min: 0, max, acquireTimeoutMillis: 5000 },
-    // Errors reach the caller as UNAVAILABLE, and are logged there.
-    log: { warn: remark, error: remark, debug: remark, deprecate: remark },
+    // Its warnings repeat the errors of connections, which reach the caller as UNAVAILABLE: the outage logs the first of them.
+    log: { warn: nothing, error: remark, debug: remark, deprecate: remark },
   })
 }
 
@@ -126,10 +133,12 @@ function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: n
  * Holders within the process queue first, so that waiting for a lock of the server takes one connection and not the pool.
  * The embedded database needs only the queue: its connections share one session, which holds a lock as a whole.
  */
-function exclusion(knex: Knex, shared: boolean): Database['exclusively'] {
+function exclusion(knex: Knex, shared: boolean, outage: Outage): Database['exclusively'] {
   const last = new Map<number, Promise<unknown>>()
   return (lock, work) => {
-    const run = (last.get(lock) ?? Promise.resolve()).then(() => (shared ? underServerLock(knex, lock, work) : work()))
+    const run = (last.get(lock) ?? Promise.resolve()).then(() =>
+      shared ? underServerLock(knex, lock, outage, work) : work(),
+    )
     last.set(
       lock,
       run.catch(() => undefined),
@@ -138,9 +147,9 @@ function exclusion(knex: Knex, shared: boolean): Database['exclusively'] {
   }
 }
 
-async function underServerLock<T>(knex: Knex, lock: number, work: () => Promise<T>): Promise<T> {
+async function underServerLock<T>(knex: Knex, lock: number, outage: Outage, work: () => Promise<T>): Promise<T> {
   const { client } = knex
-  const connection: pg.Client = await client.acquireConnection().catch(throwUnavailable)
+  const connection: pg.Client = await client.acquireConnection().catch(throwUnavailable(outage))
   try {
     await connection.query('select pg_advisory_lock($1)', [lock])
     return await work()
@@ -192,12 +201,25 @@ export function withUnscopedTransactionOf<T>(
   return db.withinLimit(org_id, () => inTransaction(db, unscoped, work))
 }
 
+/** Whether the disk of the database is full; asks the database only after it was. Rejects with UNAVAILABLE. */
+export async function isDiskFull(db: Database): Promise<boolean> {
+  if (!db.outage.isDiskFull()) return false
+  try {
+    await withUnscopedTransaction(db, (tx) => tx.query(fillPages))
+    db.outage.stored()
+  } catch (error) {
+    if (failureKind(error) !== 'disk') throw error
+  }
+  return db.outage.isDiskFull()
+}
+
 async function inTransaction<T>(db: Database, begin: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const connection = await beginOn(db, begin)
   let broken = false
   const run = <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) =>
     connection.query<Row>(text, [...values]).catch((error: unknown) => {
       broken = isDriverUnavailable(error)
+      if (broken) db.outage.failed(error)
       throw broken ? unavailable(error) : withoutNul(error)
     })
   const committed: (() => void)[] = []
@@ -211,6 +233,7 @@ async function inTransaction<T>(db: Database, begin: string, work: (tx: Transact
     const { command } = await run('commit')
     // After a failed statement PostgreSQL answers a commit with ROLLBACK, without an error.
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back: a statement in it failed')
+    db.outage.answered()
     for (const then of committed) then()
     return result
   } catch (error) {
@@ -237,14 +260,16 @@ function withoutNul(error: unknown): unknown {
  */
 async function beginOn(db: Database, begin: string): Promise<pg.Client> {
   for (let attempt = 0; ; attempt++) {
-    const connection: pg.Client = await db.knex.client.acquireConnection().catch(throwUnavailable)
+    const connection: pg.Client = await db.knex.client.acquireConnection().catch(throwUnavailable(db.outage))
     try {
       await connection.query(begin)
       return connection
     } catch (error) {
       const isLost = isDriverUnavailable(error)
       await release(db, connection, isLost)
-      if (!isLost || attempt >= serverConnections) throw isLost ? unavailable(error) : error
+      if (isLost && attempt < serverConnections) continue
+      if (isLost) db.outage.failed(error)
+      throw isLost ? unavailable(error) : error
     }
   }
 }
@@ -268,26 +293,4 @@ function asTenant({ org_id }: Scope): string {
 function checkedOrg(org_id: string): string {
   if (!/^org_[0-9a-f]+$/.test(org_id)) throw new Error('not an organization id')
   return org_id
-}
-
-function throwUnavailable(error: unknown): never {
-  throw unavailable(error)
-}
-
-function unavailable(cause: unknown): PlatformError {
-  if (cause instanceof PlatformError && cause.code === 'UNAVAILABLE') return cause
-  return new PlatformError('UNAVAILABLE', 'the database is unavailable: retry', { cause })
-}
-
-/** Whether the code of an error means that the server is unreachable or overloaded, or that a lock was not granted. */
-function isUnavailable(error: unknown): boolean {
-  const { code = '' } = error as { code?: string }
-  return (
-    /^(08|53|57P0|55P03|40P01|40001)/.test(code) || /^(ECONN|EPIPE|ENOENT|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(code)
-  )
-}
-
-/** The same for an error of a query. An error that the server did not send and no value caused is a connection error. */
-function isDriverUnavailable(error: unknown): boolean {
-  return isUnavailable(error) || !(error instanceof pg.DatabaseError || error instanceof TypeError)
 }

@@ -14,6 +14,8 @@ interface Rights {
   readonly can_create_schema: boolean
   readonly can_create_role: boolean
   readonly role_exists: boolean
+  /** Whether the tables of this program exist. */
+  readonly has_tables: boolean
   /** Is a member of the role that isolates organizations, or can grant it to itself. */
   readonly can_become: boolean
 }
@@ -30,17 +32,26 @@ export async function assertRights(db: Database): Promise<void> {
           select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
           where n.nspname = 'svc_jobs' and c.relname = 'version') as can_create_schema,
         u.rolsuper or u.rolcreaterole as can_create_role,
-        r.oid is not null as role_exists,
+        r.oid is not null as role_exists, to_regclass('public.org_log') is not null as has_tables,
         u.rolsuper or coalesce(pg_has_role(r.oid, 'member'), false)
           or u.rolcreaterole and current_setting('server_version_num')::int < 160000 as can_become
       from pg_roles u left join pg_roles r on r.rolname = 'svc_app' where u.rolname = current_user`)
     return row
   })
+  if (rights !== undefined && !rights.role_exists && rights.has_tables) throw roleLost(rights.user)
   const statements = rights === undefined ? [] : missing(rights)
   if (rights === undefined || statements.length === 0) return
   throw new PlatformError(
     'CONFLICT',
     `the database user \`${rights.user}\` lacks rights: run these statements as an administrator in the database \`${rights.database}\`, then start again\n${statements.map((line) => `  ${line}\n`).join('')}`.trimEnd(),
+  )
+}
+
+/** CONFLICT: roles belong to the server, so that the dump of a database lacks them, and its rights cannot be restored without. */
+function roleLost(user: string): PlatformError {
+  return new PlatformError(
+    'CONFLICT',
+    `the role \`svc_app\` is missing on this server, and the rights of the tables with it: run \`create role svc_app nologin; grant svc_app to ${user};\` as an administrator, restore the backup into an empty database, then start again`,
   )
 }
 

@@ -7,11 +7,13 @@ import type { Problem } from '@svc/schemas'
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express'
 import helmet from 'helmet'
 import type { Logger } from 'pino'
+import { failureKind } from '../db/failure.js'
 import { PlatformError } from '../errors.js'
 import { networkOf, rejectOtherOrigins } from './client.js'
 import type { Meter } from './meter.js'
 import { isForm, mediaTypeOf, oauthErrorOf, readForm } from './oauth.js'
 import { isProtobuf, maxOtlpBytes, protobufType, rpcStatus } from './otlp.js'
+import { rejectUnprintable } from './path-id.js'
 import type { Authentication, Principal } from './principal.js'
 import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
@@ -185,13 +187,6 @@ function disconnection(response: Response): () => AbortSignal {
   }
 }
 
-/** No id contains control characters, and PostgreSQL rejects a query for NUL. */
-function rejectUnprintable({ params }: Request): void {
-  const names = Object.values(params).flat()
-  if (names.some((name) => /\p{Cc}/u.test(name ?? '')))
-    throw new PlatformError('NOT_FOUND', 'the path contains control characters')
-}
-
 function mediaType(route: Endpoint) {
   return (request: Request, _response: Response, next: NextFunction) => {
     const type = mediaTypeOf(request.headers['content-type'])
@@ -279,7 +274,9 @@ function answerError({ logger, showProblem }: Pick<AppParts<never>, 'logger' | '
     const error = asPlatformError(thrown)
     const request_id = String(response.locals.request_id)
     if (error.code === 'INTERNAL') logger.error({ request_id, err: thrown }, 'unexpected error')
-    if (error.code === 'UNAVAILABLE') logger.warn({ request_id, err: error.cause ?? error }, 'unavailable')
+    // An outage is one line of the log, which the database writes.
+    if (error.code === 'UNAVAILABLE' && failureKind(error) === 'other')
+      logger.warn({ request_id, err: error.cause ?? error }, 'unavailable')
     if (response.headersSent) {
       response.destroy()
       return

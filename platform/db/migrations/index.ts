@@ -1,4 +1,5 @@
 // The migrations, in order. They are part of the program: no file is read at run time.
+import { versionOf } from '@svc/schemas'
 import type { Knex } from 'knex'
 import { PlatformError } from '../../errors.js'
 import { migrateJobTables } from '../boss.js'
@@ -94,10 +95,26 @@ export function migrate(db: Database): Promise<void> {
   const { knex, exclusively } = db
   const config = { migrationSource: source, tableName: 'svc_migrations' }
   return exclusively(migrationLock, async () => {
+    await assertNotNewer(db)
     await knex.migrate.forceFreeMigrationsLock(config)
     await knex.migrate.latest(config).catch(plainly)
     await migrateJobTables(db)
   })
+}
+
+/** Rejects with CONFLICT when a newer version has changed the tables, which this one could damage. */
+async function assertNotNewer(db: Database): Promise<void> {
+  const known = new Set(migrations.map(({ name }) => name))
+  const found = await withUnscopedTransaction(db, async (tx) => {
+    const [table] = await tx.query<{ name: string | null }>(`select to_regclass('svc_migrations')::text as name`)
+    return table?.name ? tx.query<{ name: string }>('select name from svc_migrations order by id') : []
+  })
+  const newer = found.findLast(({ name }) => !known.has(name))
+  if (newer === undefined) return
+  throw new PlatformError(
+    'CONFLICT',
+    `a newer version of svc has changed this database (migration \`${newer.name}\`), and this is version ${versionOf('API')}: start the newer version, or restore a backup from before its first start`,
+  )
 }
 
 /** Shortens an error that a migration raised to its own message: Knex puts the whole statement before it. */

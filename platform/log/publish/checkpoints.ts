@@ -2,7 +2,9 @@
 import type { Logger } from 'pino'
 import { organizationsUnscoped } from '../../access/store/organizations.js'
 import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../../db/db.js'
+import { failureKind } from '../../db/failure.js'
 import { type Scope, scopeOf } from '../../db/scope.js'
+import { PlatformError } from '../../errors.js'
 import { queueDeliveries } from '../../incidents/actions/triggers.js'
 import { startIntervalWorker } from '../../jobs/interval-worker.js'
 import { recordEvents } from '../../ledger/events.js'
@@ -72,8 +74,16 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
       const { incarnation, size, note } = latest ?? checkpoint
       await parts.anchors.store({ origin: originOf(log_host, scope.org_id, incarnation), size, note })
     }
+    reported = null
   }
-  const failed = (error: unknown) => logger.error({ err: error }, 'checkpoints could not be published')
+  let reported: string | null = null
+  const failed = (error: unknown) => {
+    const message = String(error)
+    // One line for each cause, not for each attempt; the outage of a database has its own line.
+    if (message !== reported && (!(error instanceof PlatformError) || failureKind(error) === 'other'))
+      logger.error({ err: error }, 'checkpoints could not be published')
+    reported = message
+  }
   const { close } = startIntervalWorker(every_seconds * 1000, run, failed)
   return { log_host, own, rejected, close }
 }

@@ -1,35 +1,12 @@
 // A full disk: steps that cannot be stored are rejected, no acknowledged step is lost, and logging resumes once there is space.
-import { spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, chownSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LoggedStep, Problem, TaskChain, Verification } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fast, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { hasPostgres, startPostgres } from '../../support/postgres.js'
-
-/** A separate small disk; null where none can be mounted. */
-function smallDisk(megabytes: number): { readonly folder: string; readonly remove: () => void } | null {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-disk-'))
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder])
-  if (status !== 0) {
-    console.log('skipped: no small disk can be mounted here')
-    rmSync(folder, { recursive: true })
-    return null
-  }
-  const remove = () => {
-    spawnSync('umount', ['-l', folder])
-    rmSync(folder, { recursive: true, force: true })
-  }
-  return { folder, remove }
-}
-
-/** Fills the disk of a folder with a file, up to `left` free bytes. */
-function fill(path: string, folder: string, left: number): void {
-  const { bavail, bsize } = statfsSync(folder)
-  writeFileSync(path, Buffer.alloc(Math.max(0, bavail * bsize - left)))
-}
+import { fill, smallDisk } from '../../support/small-disk.js'
 
 /** Logs until the disk is full, frees it, and checks every acknowledged step. */
 async function expectNothingLost(platform: TestPlatform, folder: string): Promise<void> {
