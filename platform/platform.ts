@@ -26,7 +26,7 @@ import { createPace } from './ingest/pace.js'
 import { createPartitions } from './ingest/partitions.js'
 import { sweepJob } from './ingest/sweep-job.js'
 import { createIngest, type Ingest } from './ingest/write-queue.js'
-import type { Send } from './jobs/job.js'
+import type { JobTimes, Send } from './jobs/job.js'
 import { openJobs, ordinaryTimes } from './jobs/jobs.js'
 import { upkeepJobs } from './jobs/upkeep-job.js'
 import { addressOf, closeServer, createListener } from './listener.js'
@@ -50,6 +50,8 @@ export interface RunningPlatform {
   readonly listener: Server
   readonly credentials: Credentials
   readonly database: 'pglite' | 'postgresql'
+  /** What this process must share with the others of its database, and does not. */
+  readonly not_shared: readonly string[]
   /** A sign-in link for the owner of the first workspace; null when the owner has left it. Call after listening. */
   readonly ownerLink: () => Promise<string | null>
   /** Whether the key of the first start is still valid. */
@@ -97,8 +99,7 @@ export async function createPlatform(
     const actions = actionRoom({ db, clock, config, sealer, assertKeyKept, mailer, outgoing })
     const own = [sweepJob({ db, clock, logger, config }), ...upkeepJobs(db)]
     const all = [log.jobs, git.jobs, reports.jobs, actions.jobs, own, above.jobsWith(git.parts)].flat()
-    const times = { ...ordinaryTimes, unseen: config.takeover_seconds * 1000 }
-    const jobs = await openJobs({ db, clock, logger, jobs: all }, times)
+    const jobs = await openJobs({ db, clock, logger, jobs: all }, jobTimes(config))
     const ingest = openIngest({ db, clock, sealer, meter: meters.meter, logger, send: jobs.send })
     for (const room of [git, actions, above]) await room.start(jobs.send)
     const listener = createListener()
@@ -113,20 +114,40 @@ export async function createPlatform(
     const server = { close: () => closeServer(listener, meters.stopping, config.drain_seconds) }
     // Ingestion before the jobs that it sends.
     const inOrder = [waiting_engines, server, admin, ingest, jobs, above, git, log, outgoing, access.notices, db]
-    const close = async () => {
-      for (const part of inOrder) await part?.close()
-    }
     return {
       listener,
       credentials,
       database: db.kind,
+      not_shared: notShared(config, db.kind, log.holds_key, credentials),
       ...firstAccess(config, access, operator_org, credentials),
-      close,
+      close: () => closeInOrder(inOrder),
     }
   } catch (error) {
     await db.close()
     throw error
   }
+}
+
+async function closeInOrder(parts: readonly ({ readonly close: () => unknown } | null)[]): Promise<void> {
+  for (const part of parts) await part?.close()
+}
+
+function jobTimes({ takeover_seconds }: Config): JobTimes {
+  return { ...ordinaryTimes, unseen: takeover_seconds * 1000 }
+}
+
+function notShared(
+  { operator_token, log_key_dir }: Config,
+  kind: Database['kind'],
+  holds_key: boolean,
+  { api_key }: Credentials,
+): string[] {
+  const key = `the folder \`${log_key_dir}\` lacks the key that signs the log of this database: this process publishes no checkpoints, prunes nothing, and makes neither reports nor bundles; set SVC_LOG_KEY_DIR to the folder that holds the key, one for all processes, or restore it from a backup`
+  const token =
+    'this process made its own operator token, which the other processes of this database reject: set the same SVC_OPERATOR_TOKEN for all of them'
+  // The process that made the first workspace has its key.
+  const isOther = kind === 'postgresql' && operator_token === null && api_key === null
+  return [...(holds_key ? [] : [key]), ...(isOther ? [token] : [])]
 }
 
 interface Admitting extends Pick<AccessParts, 'db' | 'clock' | 'logger' | 'url' | 'mailer' | 'startWorkspace'> {

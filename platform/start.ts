@@ -5,8 +5,9 @@ import type { Writable } from 'node:stream'
 import { unknownVariables, untilStopped } from '@svc/engine'
 import { versionOf } from '@svc/schemas'
 import { isLoopback } from './config.js'
+import { failureText } from './db/failure.js'
 import { greeting } from './greeting.js'
-import { type Config, createPlatform, PlatformError, type RunningPlatform, readConfig } from './index.js'
+import { type Config, createPlatform, type RunningPlatform, readConfig } from './index.js'
 import type { ConfigureRoom } from './room.js'
 
 /** Runs until SIGTERM or SIGINT, with the room that `configure` reads from the environment; returns the exit code. */
@@ -35,6 +36,7 @@ export async function start(
     const isTerminal = (out as { isTTY?: boolean }).isTTY === true
     const prints = isTerminal && isLoopback(config) && config.smtp_url === null
     const link = prints ? await platform.ownerLink() : null
+    for (const line of platform.not_shared) err.write(`warning: ${line} (docs/several-machines.md)\n`)
     out.write(greeting(platform, config, { link, isTerminal, isKeyValid: await platform.isFirstKeyValid() }))
     if (!isLoopback(config) && config.smtp_url === null) err.write(noMail(config))
     await stopRequested
@@ -64,9 +66,7 @@ function listen({ listener }: RunningPlatform, config: Config): Promise<void> {
 function explain(error: unknown, config: Config): string {
   const { code, message } = error as { code?: string; message?: string }
   if (code === 'EADDRINUSE') return `port ${config.port} is in use: stop the program that uses it, or set SVC_PORT`
-  if (error instanceof PlatformError && error.code === 'UNAVAILABLE')
-    return 'the database at SVC_DATABASE_URL is unavailable'
-  return message ?? String(error)
+  return failureText(error, config) ?? message ?? String(error)
 }
 
 /** Off loopback, sign-in links are mailed and never printed: without mail, only the operator can create one. */

@@ -118,6 +118,30 @@ describe.skipIf(postgres === null)('the first key of a database', () => {
       expect(printed).toContain('create one with `npx --no-install svc key create NAME`')
   })
 
+  it('has one signing key and says what the other processes must share', async () => {
+    const env = { SVC_DATABASE_URL: postgres.freshDatabase(), SVC_CHECKPOINT_SECONDS: '1', SVC_LOG_LEVEL: 'error' }
+    const first = await start('signer', env)
+    const second = await start('stranger', env)
+    const shared = await start('sharer', {
+      ...env,
+      SVC_LOG_KEY_DIR: join(folder, 'signer', 'log'),
+      SVC_OPERATOR_TOKEN: first.operator_token,
+    })
+    const notes = () => postgres.psql(env.SVC_DATABASE_URL, 'select note from checkpoints')
+    await vi.waitFor(() => expect(notes()).toContain('— '), soon)
+    for (const { terminate } of [first, second, shared]) await terminate()
+    const warningsOf = ({ printed }: { printed: string }) => printed.match(/^warning: .*$/gm) ?? []
+    expect(warningsOf(second)).toEqual([
+      expect.stringMatching(/stranger\/log` lacks the key that signs the log .* set SVC_LOG_KEY_DIR to the folder/),
+      expect.stringMatching(/its own operator token.* set the same SVC_OPERATOR_TOKEN for all/),
+    ])
+    expect([warningsOf(first), warningsOf(shared)]).toEqual([[], []])
+    // The first four bytes of a signature name its key.
+    const signers = notes().match(/(?<=^— \S+ )[\w+/]{5}/gm) ?? []
+    expect(new Set(signers).size).toBe(1)
+    expect(notes().match(/^— /gm)?.length).toBe(signers.length)
+  })
+
   it('is created again on an embedded database whose credentials file is missing', async () => {
     const first = await start('moved')
     await first.terminate()

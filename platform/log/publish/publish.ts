@@ -87,7 +87,9 @@ async function signable({ db, signer, log_host }: Publishing, scope: Scope) {
     throw new LogBehind(`the log is shorter than the ${signed.size} signed entries`)
   // Otherwise a change of the database could have the signer skip entries that it has not read.
   if (signed !== null && signed.size < progress.checkpoint_size)
-    throw new ForkRejected(`the database claims a checkpoint beyond the ${signed.size} signed entries`)
+    throw new ForkRejected(
+      `the database claims a checkpoint beyond the ${signed.size} signed entries: processes that sign this log share one folder \`SVC_LOG_KEY_DIR\`, not copies of it`,
+    )
   return { progress, origin, signed }
 }
 
