@@ -12,7 +12,7 @@ type LoadRoom = () => Promise<ConfigureRoom>
 export async function runCommand(configure: LoadRoom): Promise<void> {
   const program = new Command('svc-platform')
     .description('The agent governance platform: registration, tamper-evident log, incidents.')
-    .version(versionLines(['API', 'engine']))
+    .version(versionLines(['svc', 'API', 'engine']))
     .showHelpAfterError('(run with --help for an example)')
     .exitOverride()
   addStart(program, configure)

@@ -40,6 +40,8 @@ interface HealthParts extends Resources, Pick<Meters, 'started_at' | 'stopping'>
   /** What it reads for a scrape. */
   readonly sources: readonly MetricSource[]
   readonly version: string
+  /** The commit that was built; null when that is not known. */
+  readonly commit: string | null
   /** Why checkpoints are rejected, by organization. */
   readonly rejected: ReadonlyMap<string, string>
   readonly jobs: Pick<Jobs, 'isRunning'>
@@ -176,10 +178,10 @@ function createProbe({ db, clock, folders }: Pick<HealthParts, 'db' | 'clock' | 
 /** The public health; for callers with a credential also the versions. */
 function healthOf(parts: HealthParts, { connected, latency_ms, migration }: Probed, isKnown: boolean): PlatformHealth {
   const { rss, heapUsed } = process.memoryUsage()
-  const { db, clock, started_at, version } = parts
+  const { db, clock, started_at, version, commit } = parts
   return {
     status: connected ? 'ok' : 'degraded',
-    ...(isKnown && { version }),
+    ...(isKnown && { version, commit }),
     uptime_seconds: (clock() - started_at) / 1000,
     system: { rss, heap: heapUsed, load: loadavg()[0] ?? 0, ...(isKnown && { node: process.version }) },
     database: { connected, latency_ms, ...(isKnown && { kind: db.kind, migration }) },

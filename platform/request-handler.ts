@@ -1,8 +1,9 @@
 // Answers requests: probes and the API description, pages, then the routes.
-import { versionOf } from '@svc/schemas'
+import { productVersion, versionOf } from '@svc/schemas'
 import { createAuthentication } from './access/authentication.js'
 import type { AccessParts } from './access/parts.js'
 import type { WaitingEngines } from './agents/waiting-engines.js'
+import { builtCommit } from './commit.js'
 import { type Config, isLoopback } from './config.js'
 import { pages, showProblem } from './dashboard/pages.js'
 import { createConcurrencyLimits } from './db/concurrency.js'
@@ -51,7 +52,8 @@ export function requestHandler({ config, access, waiting_engines, operator, mete
     ...meters,
     counted: [meters.process_meter, meter, ingest, waiting_engines],
     sources: [jobs.metrics, log.metrics, actions.metrics],
-    version,
+    version: productVersion,
+    commit: builtCommit(),
     rejected: log.rejected,
     jobs,
     folders: [config.data_dir, config.log_key_dir, config.archive_dir],

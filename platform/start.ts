@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { unknownVariables, untilStopped } from '@svc/engine'
-import { versionOf } from '@svc/schemas'
+import { productVersion } from '@svc/schemas'
 import { isLoopback } from './config.js'
 import { failureText } from './db/failure.js'
 import { greeting } from './greeting.js'
@@ -25,7 +25,7 @@ export async function start(
     err.write(`svc-platform cannot start:\n${errors.map((line) => `  ${line}\n`).join('')}`)
     return 1
   }
-  out.write(`svc platform ${versionOf('API')}: ${opening(config)}\n`)
+  out.write(`svc platform ${productVersion}: ${opening(config)}\n`)
   try {
     const platform = await createPlatform(config, Date.now, (text) => out.write(`${text}\n`), room ?? undefined)
     await listen(platform, config).catch(async (error) => {

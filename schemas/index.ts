@@ -29,7 +29,7 @@ export {
 } from './steps.js'
 export { hiddenCharacter, type TextFormat, textFormats } from './text.js'
 export type * from './types.js'
-export { versionLines, versionOf } from './version.js'
+export { productVersion, versionLines, versionOf } from './version.js'
 export {
   closedValues,
   type PropertyWord,

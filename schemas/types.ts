@@ -3820,11 +3820,18 @@ export interface OtlpRequest {
 }
 
 /**
- * State of the platform. `version`, `node`, `kind` and `migration` are for callers with a valid credential.
+ * State of the platform. `version`, `commit`, `node`, `kind` and `migration` are for callers with a valid credential.
  */
 export interface PlatformHealth {
   status: 'ok' | 'degraded'
+  /**
+   * Version of the product
+   */
   version?: string
+  /**
+   * Git commit of the build; null for a build outside of a repository
+   */
+  commit?: string | null
   /**
    * Seconds since the start
    */

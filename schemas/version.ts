@@ -1,6 +1,8 @@
 // Versions as they are printed.
 import { components } from './components.js'
 
+export { productVersion } from './components.js'
+
 type Name = (typeof components)[number]['name']
 
 /** The version of a component. */

@@ -1,7 +1,7 @@
 // Builds after `npm ci` and before each start. An installation without dev dependencies has no compiler: it needs the build that
 // packages include.
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -15,6 +15,7 @@ if (existsSync(tsc)) {
     await bundleEngine()
     const { makeNewDatabase } = await import('./new-database.js')
     await makeNewDatabase()
+    writeCommit()
   }
 } else if (!existsSync(`${root}app/dist/main.js`)) {
   console.error(
@@ -22,4 +23,12 @@ if (existsSync(tsc)) {
   )
   // `npm ci --omit=dev` may come before a copied build.
   if (process.env.npm_lifecycle_event !== 'prepare') process.exitCode = 1
+}
+
+/** Names the commit in the build, for /health; a build outside of a Git repository has none. */
+function writeCommit() {
+  const { status, stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' })
+  const path = `${root}platform/dist/commit`
+  if (status === 0) writeFileSync(path, stdout)
+  else rmSync(path, { force: true })
 }

@@ -14,15 +14,15 @@ const read = (path) => readFileSync(new URL(path, root), 'utf8')
 /** Of the files of the library, the one that a local engine includes. */
 const baselinePath = 'security/agentic-baseline.yaml'
 
-/** Components carry their own versions; those that are part of a package are given here. */
+/** Components carry their own versions; packages have that of the product. */
 const components = [
-  { name: 'engine', folder: 'engine' },
+  { name: 'engine', folder: 'engine', version: '0.12.0' },
   { name: 'SDK', folder: 'engine', version: '0.21.0', planned: true },
   { name: 'integration package', folder: 'adapters', version: '0.5.1', planned: true },
-  { name: 'API', folder: 'platform' },
+  { name: 'API', folder: 'platform', version: '0.19.0' },
   { name: 'dashboard', folder: 'platform', version: '0.16.0', planned: true },
   { name: 'svc', folder: 'cli' },
-  { name: 'proof', folder: 'proof' },
+  { name: 'proof', folder: 'proof', version: '0.1.0' },
 ]
 
 const outputs = [
@@ -69,11 +69,11 @@ async function editorSchema(name) {
 }
 
 function componentList() {
+  const product = JSON.parse(read('package.json')).version
   const rows = components.map(({ name, folder, version, planned = false }) => {
-    const own = version ?? JSON.parse(read(`${folder}/package.json`)).version
-    return `  { name: '${name}', package: '@svc/${folder}', version: '${own}', planned: ${planned} },`
+    return `  { name: '${name}', package: '@svc/${folder}', version: '${version ?? product}', planned: ${planned} },`
   })
-  return `${header}\n/** Every component of the product, with the package that holds it. */\nexport const components = [\n${rows.join('\n')}\n] as const\n`
+  return `${header}\n/** The version of the product and of its packages. */\nexport const productVersion = '${product}'\n\n/** Every component of the product, with the package that holds it. */\nexport const components = [\n${rows.join('\n')}\n] as const\n`
 }
 
 /** Where each schema is, by its `$id`; those of manifests are beside the folders, where editors find them. */

@@ -117,6 +117,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'logger.ts',
     'routes.ts',
     'health.ts',
+    'commit.ts',
     'admin',
     'dashboard',
     'reports',

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { rules } from '@svc/engine'
-import { components, documents } from '@svc/schemas'
+import { components, documents, productVersion } from '@svc/schemas'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 
@@ -29,5 +29,28 @@ describe('components', () => {
   it.each(components.filter(({ planned }) => !planned))('$name is in $package', ({ package: name }) => {
     const file = fileURLToPath(new URL(`../${name.replace('@svc/', '')}/package.json`, import.meta.url))
     expect((JSON.parse(readFileSync(file, 'utf8')) as { name: string }).name).toBe(name)
+  })
+})
+
+describe('the version of the product', () => {
+  const manifestOf = (folder: string) =>
+    JSON.parse(readFileSync(fileURLToPath(new URL(`../${folder}package.json`, import.meta.url)), 'utf8')) as {
+      version?: string
+      dependencies?: Record<string, string>
+      workspaces?: string[]
+    }
+
+  it('is that of every package, and of its dependencies in this repository', () => {
+    const root = manifestOf('')
+    expect(root.version).toBe(productVersion)
+    for (const folder of root.workspaces ?? []) {
+      const { version = productVersion, dependencies = {} } = manifestOf(`${folder}/`)
+      const own = Object.entries(dependencies).filter(([name, range]) => name.startsWith('@svc/') && range !== '*')
+      expect([folder, version, own.filter(([, range]) => range !== productVersion)]).toEqual([
+        folder,
+        productVersion,
+        [],
+      ])
+    }
   })
 })

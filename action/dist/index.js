@@ -84,7 +84,7 @@ const components = [
 	{
 		name: "svc",
 		package: "@svc/cli",
-		version: "0.12.0",
+		version: "0.21.0",
 		planned: false
 	},
 	{

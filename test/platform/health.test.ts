@@ -1,5 +1,5 @@
 // The public health of a platform, and the fields that a valid credential adds.
-import type { PlatformHealth } from '@svc/schemas'
+import { type PlatformHealth, productVersion } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { readExposition } from '../support/exposition.js'
 import { logSteps, register } from '../support/log.js'
@@ -35,7 +35,7 @@ const full = [
   'number',
   ['rss', 'heap', 'load', 'node'],
   ['connected', 'latency_ms', 'kind', 'migration'],
-  ['version'],
+  ['version', 'commit'],
 ]
 
 describe('GET /health', () => {
@@ -54,6 +54,12 @@ describe('GET /health', () => {
   it.each(rows)('answers %s', async (_, credential, expected) => {
     const { status, body } = await platform.call<PlatformHealth>('GET', '/health', { as: await credential() })
     expect([status, shape(body)]).toEqual([200, expected])
+  })
+
+  it('has the version of the product and the commit of the build', async () => {
+    const { body } = await platform.call<PlatformHealth>('GET', '/health')
+    expect(body.version).toBe(productVersion)
+    expect(body.commit).toMatch(/^[0-9a-f]{40}$/)
   })
 
   it('answers after too many invalid credentials, without revealing whether the next one is valid', async () => {

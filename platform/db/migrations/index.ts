@@ -1,5 +1,5 @@
 // The migrations, in order. They are part of the program: no file is read at run time.
-import { versionOf } from '@svc/schemas'
+import { productVersion } from '@svc/schemas'
 import type { Knex } from 'knex'
 import { PlatformError } from '../../errors.js'
 import { migrateJobTables } from '../boss.js'
@@ -113,7 +113,7 @@ async function assertNotNewer(db: Database): Promise<void> {
   if (newer === undefined) return
   throw new PlatformError(
     'CONFLICT',
-    `a newer version of svc has changed this database (migration \`${newer.name}\`), and this is version ${versionOf('API')}: start the newer version, or restore a backup from before its first start`,
+    `a newer version of svc has changed this database (migration \`${newer.name}\`), and this is version ${productVersion}: start the newer version, or restore a backup from before its first start`,
   )
 }
 
