@@ -23356,7 +23356,7 @@ function compileTree(root, leaf) {
 }
 
 // proof/json/checks.ts
-function isMap$1(value) {
+function isMap$2(value) {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -28427,6 +28427,32 @@ function isApplicable({ check }, context) {
 	return check(context) !== 1;
 }
 
+// engine/convert/is-map.ts
+function isMap$1(value) {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+// engine/convert/output-value.ts
+function withOutputObject(step) {
+	if (!isMap$1(step)) return {
+		step,
+		warnings: []
+	};
+	const { output } = step;
+	if (output === void 0 || output === null || isMap$1(output)) return {
+		step,
+		warnings: []
+	};
+	const kind = Array.isArray(output) ? "a list" : typeof output === "string" ? "text" : `a ${typeof output}`;
+	return {
+		step: {
+			...step,
+			output: { value: output }
+		},
+		warnings: [`\`output\` is ${kind}, not an object: it is kept as \`{"value": …}\``]
+	};
+}
+
 // engine/convert/trace-line.ts
 function readTraceLine(text) {
 	const reading = parseStoredJson(text);
@@ -28463,7 +28489,7 @@ function endOf({ task_id, step, agent_id, recorded_at }) {
 	};
 }
 function stepOf(value) {
-	const step = value;
+	const step = withOutputObject(value).step;
 	if (typeof step.step_type !== "string") return problem("`step_type` is missing: every step has one");
 	for (const name of Object.keys(value)) if (value[name] === null) delete value[name];
 	const fault = notText(value, textMembers) ?? notFlag(value) ?? verbFault(step);
@@ -29229,7 +29255,7 @@ function numberOf({ step }, { length }) {
 function takeAgent({ sets, is_agent_given }, task, { meta }) {
 	const given = is_agent_given || task.agent !== null ? void 0 : meta?.agent;
 	if (given !== void 0) {
-		task.agent = isMap$1(given) ? given : {};
+		task.agent = isMap$2(given) ? given : {};
 		task.view = sets.viewOf(task.agent);
 	}
 	if (task.length === 1 || given !== void 0) task.view.tasks += 1;

@@ -2,6 +2,7 @@
 import { isDeeperThan, maxRequestDepth, parseStoredJson } from '@svc/proof'
 import { type JsonMap, parseTimestamp, type Step, verbProblem } from '@svc/schemas'
 import { quote } from '../check/quote.js'
+import { withOutputObject } from './output-value.js'
 
 /** A step, the end of a task through /end_task, an evaluation that blocked or asked, or another line of the local engine. */
 export type TraceLineReading =
@@ -57,7 +58,7 @@ function endOf({ task_id, step, agent_id, recorded_at }: JsonMap): TraceLineRead
 }
 
 function stepOf(value: JsonMap): TraceLineReading {
-  const step = value as unknown as Step
+  const step = withOutputObject(value).step as Step
   if (typeof step.step_type !== 'string') return problem('`step_type` is missing: every step has one')
   // A member that is null is absent, as at every endpoint.
   for (const name of Object.keys(value)) if (value[name] === null) delete (value as Record<string, unknown>)[name]

@@ -41,6 +41,11 @@ const placed = (steps: readonly Behavior[]) =>
   steps.map(({ task_id, step: number, step_type }) => [task_id, number, step_type])
 
 describe('a trace of the local engine', () => {
+  it.each([[[1, 2]], ['done'], [7], [true]])('keeps an output that is not an object, such as %j', async (output) => {
+    const { steps } = await importTrace([step('t', 1, 'step.exec', { step_name: 'count', output })])
+    expect(steps.map((one) => one.output)).toEqual([{ value: output }])
+  })
+
   it('gives the steps that were recorded', async () => {
     const { engine, trace } = engineHere()
     const agent = { agent_key: 'refund-desk', name: 'Refund desk', declared_tools: ['refund', 'get_order'] }
