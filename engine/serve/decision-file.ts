@@ -1,10 +1,9 @@
 // Decisions that wait for their steps, on disk, so that a restart does not forget them. Nothing of it is on the path of an
 // evaluation; recording a step that has waited for long writes one short line.
-import { closeSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseJson } from '@svc/proof'
-import { openingOwn, readIfThere, replaceFile, replaceUnflushed } from '../files/durable-file.js'
-import { type HeldFolder, holdFolder, leftFolders } from '../trace/journal-folders.js'
+import { appendedFile, attempts } from '../files/appended-file.js'
+import { replaceFile } from '../files/durable-file.js'
+import { type LastingLines, takeLines } from '../trace/lasting-lines.js'
 import { keyOf, type OpenDecision, type WaitingDecision } from './open-decision.js'
 
 export interface DecisionFile {
@@ -20,27 +19,21 @@ export interface DecisionFile {
 
 /** Lines beyond those that are needed before the file is written anew. */
 const maxSpareLines = 1000
-const fileName = 'open.jsonl'
 
 /** The file in the first folder that no other process holds; null, and a line for the operator, when there is none. */
 export function openDecisionFile(data_folder: string, report: (line: string) => void): DecisionFile | null {
-  const own = holdFolder(data_folder, 'decisions')
-  if (own === null) {
+  const taken = takeLines(data_folder, 'decisions', 'open.jsonl', report)
+  if (taken === null) {
     report(`no folder below \`${data_folder}\` can be used: decisions that wait for their steps end with this process`)
     return null
   }
-  const ended = leftFolders(data_folder, 'decisions', own.folder)
-  const left = [own, ...ended].flatMap(({ folder }) => decisionsIn(folder, report))
-  const { file, is_written } = decisionFile(own, left, report)
-  for (const { folder, release } of ended) {
-    if (is_written) rmSync(join(folder, fileName), { force: true })
-    release()
-  }
+  const { file, is_written } = decisionFile(taken, report)
+  taken.release(is_written)
   return file
 }
 
-function decisionFile(own: HeldFolder, left: readonly OpenDecision[], report: (line: string) => void) {
-  const path = join(own.folder, fileName)
+function decisionFile({ own, path, left: files }: LastingLines, report: (line: string) => void) {
+  const left = files.flatMap(decisionsIn)
   /** The line of each action in the file. */
   const saved = new Map<string, string>()
   /** Lines that take others back, to be written. */
@@ -95,78 +88,16 @@ function decisionFile(own: HeldFolder, left: readonly OpenDecision[], report: (l
   return { file: made, is_written: !attempt.isFailing() }
 }
 
-/** What is written survives a crash of the process, and not one of the machine: flushing it would block the event loop. */
-function appendedFile(path: string) {
-  let file: number | null = null
-  let lines = 0
-  const close = () => {
-    if (file !== null) closeSync(file)
-    file = null
-  }
-  const opened = () => {
-    file ??= openSync(path, openingOwn.append, 0o600)
-    if (fstatSync(file).nlink > 0) return file
-    close()
-    throw new Error('another program has removed it')
-  }
-  return {
-    lines: () => lines,
-    append: (added: readonly string[]) => {
-      writeAll(opened(), added.join(''))
-      lines += added.length
-    },
-    empty: () => {
-      ftruncateSync(opened())
-      lines = 0
-    },
-    rewrite: (all: readonly string[]) => {
-      replaceUnflushed(path, all.join(''))
-      close()
-      lines = all.length
-    },
-    close,
-  }
-}
-
-/** The first failure is reported, and the first success after it: the decisions are in memory meanwhile. */
-function attempts(path: string, report: (line: string) => void) {
-  let failing = false
-  return {
-    isFailing: () => failing,
-    act: (act: () => void) => {
-      try {
-        act()
-        if (failing) report(`\`${path}\` is being written again`)
-        failing = false
-      } catch (error) {
-        if (!failing) report(`\`${path}\` cannot be written: ${error instanceof Error ? error.message : String(error)}`)
-        failing = true
-      }
-    },
-  }
-}
-
-function writeAll(file: number, text: string): void {
-  const bytes = Buffer.from(text)
-  for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written)
-}
-
 function lineOf(decision: OpenDecision | WaitingDecision): string {
   return `+${JSON.stringify({ ...decision, since: undefined })}\n`
 }
 
-function decisionsIn(folder: string, report: (line: string) => void): readonly OpenDecision[] {
-  const path = join(folder, fileName)
+function decisionsIn(lines: readonly string[]): readonly OpenDecision[] {
   const found = new Map<string, OpenDecision>()
-  try {
-    // A crash may have cut off the last line.
-    for (const line of (readIfThere(path) ?? '').split('\n').slice(0, -1)) {
-      const decision = line.startsWith('+') ? decisionIn(line.slice(1)) : null
-      if (decision !== null) found.set(keyOf(decision), decision)
-      else if (line.startsWith('-')) found.delete(line.slice(1))
-    }
-  } catch (error) {
-    report(`\`${path}\` cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  for (const line of lines) {
+    const decision = line.startsWith('+') ? decisionIn(line.slice(1)) : null
+    if (decision !== null) found.set(keyOf(decision), decision)
+    else if (line.startsWith('-')) found.delete(line.slice(1))
   }
   return [...found.values()]
 }
