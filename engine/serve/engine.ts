@@ -21,6 +21,7 @@ import { occasionIn, record } from '../policy/history.js'
 import { isEnd } from '../policy/plan.js'
 import { narrowTools, registeredMember } from '../rules/task-tools.js'
 import type { PolicySource } from '../source/source.js'
+import type { LastSteps } from '../trace/last-steps.js'
 import type { Sink } from '../trace/sink.js'
 import { blockedLine } from './blocked-line.js'
 import type { Decisions } from './decisions.js'
@@ -32,7 +33,7 @@ import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
 import { rejectOtherAgents } from './other-agents.js'
 import { type Reservations, releaseReservation, reserveStep } from './reservations.js'
-import { awaitRecord, endOf, type Task, takeDecision, voidDecisions } from './task.js'
+import { awaitRecord, endOf, noteFirst, type Task, takeDecision, voidDecisions } from './task.js'
 import { createTaskPolicies, manifestsOfTask } from './task-policies.js'
 import { createTasks, type Tasks } from './tasks.js'
 
@@ -48,6 +49,7 @@ export interface EngineParts {
   readonly meter: Meter
   readonly memory: Memory
   readonly decisions: Decisions
+  readonly last_steps: LastSteps
   /** Receives a line for each blocked step, and for each version of a manifest that a task has lost. */
   readonly notify: (line: string) => void
 }
@@ -78,7 +80,7 @@ interface EngineState extends EngineParts {
 
 export function createEngine(parts: EngineParts): LocalEngine {
   const policies = createTaskPolicies(parts.source, parts.notify)
-  const tasks = createTasks({ policies, recall: parts.sink.recall, ...limits })
+  const tasks = createTasks({ policies, recall: parts.sink.recall, last_steps: parts.last_steps, ...limits })
   const state: EngineState = {
     ...parts,
     evaluator: createEvaluator(parts),
@@ -114,6 +116,7 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
   const now = state.clock()
   state.assertAgent(agent_id, 'context.agent_id')
   const task = await state.tasks.open(task_id, state.elapsed())
+  noteFirst(task, intended.step, task.pending.size)
   setFacts(task, state.evaluator.facts(state.agents.get(agent_id), { ...context, task_id }))
   const step = state.memory.labelled({ timestamp: isoTime(now), ...intended, agent_id, task_id }, false)
   const evaluation = state.evaluator.step(task, step, occasionIn(task.history, step), false)
@@ -166,6 +169,8 @@ async function recordStep(state: EngineState, body: Behavior, end: boolean): Pro
   const now = state.clock()
   if (sent.agent_id !== undefined) state.assertAgent(sent.agent_id, 'step.agent_id')
   const task = await state.tasks.open(task_id, state.elapsed())
+  // The decision on this step is one of those that wait, if it was evaluated.
+  noteFirst(task, sent.step, Math.max(0, task.pending.size - 1))
   const known = sent.agent_id === undefined ? undefined : state.agents.get(sent.agent_id)
   if (Object.keys(task.facts).length === 0 && known !== undefined) setFacts(task, state.evaluator.facts(known, {}))
   const numbered = { step: sent.step ?? task.last_step + 1, timestamp: sent.timestamp ?? isoTime(now) }
@@ -208,11 +213,11 @@ function keep(state: EngineState, task: Task, step: Behavior & { step: number },
   const now = state.clock()
   const tools = task.history.tools !== task.written_tools ? task.history.tools : null
   record(task.policies.set, task.history, step, now)
-  state.tasks.weigh(task)
   // A task that may have received content which this process does not know of counts as one that has.
   state.memory.keep(step, task.history.others ?? (task.history_lost ? 'public' : null))
   task.written_tools = task.history.tools
   task.last_step = Math.max(task.last_step, step.step)
+  state.tasks.weigh(task)
   task.agent_id = step.agent_id ?? task.agent_id
   if (isEnd(step)) {
     voidDecisions(task)

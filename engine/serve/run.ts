@@ -10,6 +10,7 @@ import type { LoadedPolicies } from '../source/source.js'
 import { untilStopped } from '../stop-signal.js'
 import { logProblem, openMemoryStore, openSink, reportOtherSpools } from '../trace/choose.js'
 import { incidentProblem, withIncidents } from '../trace/incidents.js'
+import { type LastSteps, lastStepsInProcess, openLastSteps } from '../trace/last-steps.js'
 import {
   addressIn,
   keyProblem,
@@ -56,7 +57,9 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     const memory = createMemory(openMemoryStore(log, report), report)
     const trace = () => traceHealth(shownLocation(logLocation(log)), sink)
     const decisions = watchDecisions(log, settings, sink, err)
-    const { server, warmUp } = assemble({ source, sink, memory, trace, decisions }, settings, instance_id, err)
+    const last_steps = rememberSteps(log, sink, report)
+    const opened = { source, sink, memory, trace, decisions, last_steps }
+    const { server, warmUp } = assemble(opened, settings, instance_id, err)
     await listen(server, options.port, options.host)
     announce(server, source.current(), settings, sink.on_stdout ? err : out, err)
     setImmediate(warmUp)
@@ -64,10 +67,11 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     const watch = setInterval(() => {
       decisions.check()
       saveAll(decisions)
+      void last_steps.save()
     }, watchMs)
     await untilStopped(env)
     clearInterval(watch)
-    await stop(server, sink, decisions)
+    await stop(server, sink, decisions, last_steps)
     await close()
     return 0
   } catch (error) {
@@ -114,7 +118,7 @@ function timeoutOf(seconds: number): number {
   return seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1000
 }
 
-/** How often decisions are looked at, ms: a crash forgets at most what the last second decided. */
+/** How often decisions are looked at, ms: a crash forgets at most those of the last second. */
 const watchMs = 500
 
 function watchDecisions(
@@ -134,6 +138,11 @@ function watchDecisions(
     notify: (line) => void err.write(`${line}\n`),
     file: folder === null || record_seconds === 0 ? null : openDecisionFile(folder, report),
   })
+}
+
+function rememberSteps(log: LogSettings, sink: Sink, report: (line: string) => void): LastSteps {
+  const folder = lastingFolder(log)
+  return folder === null ? lastStepsInProcess() : openLastSteps(folder, sink.settled, report)
 }
 
 /** The time of the machine may be set; this never jumps. ms */
@@ -190,7 +199,7 @@ function problemOf(
 }
 
 function assemble(
-  opened: Pick<EngineParts, 'source' | 'sink' | 'memory' | 'decisions'> & Pick<ServerParts, 'trace'>,
+  opened: Pick<EngineParts, 'source' | 'sink' | 'memory' | 'decisions' | 'last_steps'> & Pick<ServerParts, 'trace'>,
   settings: Settings,
   instance_id: string,
   err: Writable,
@@ -246,13 +255,17 @@ function example(url: string, { agent }: LoadedPolicies): string {
 const stopTimeoutMs = 5_000
 
 /** Stops accepting requests, answers the running ones, and writes the trace to disk. */
-async function stop(server: Server, sink: Sink, decisions: Decisions): Promise<void> {
+async function stop(server: Server, sink: Sink, decisions: Decisions, last_steps: LastSteps): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve))
   const timer = setTimeout(() => server.closeAllConnections(), stopTimeoutMs)
   await closed
   clearTimeout(timer)
   decisions.close()
-  await sink.close()
+  try {
+    await sink.close()
+  } finally {
+    last_steps.close()
+  }
 }
 
 function explain(error: unknown, { port }: ServeOptions): string {

@@ -58,6 +58,17 @@ export function newTask(task_id: string, policies: AppliedPolicies, history_lost
   }
 }
 
+/**
+ * Marks a task whose first step states by its number that others are missing. `waiting`: steps of other decisions, which may
+ * be recorded later than they happened.
+ */
+export function noteFirst(task: Task, stated = 1, waiting = 0): void {
+  if (task.last_step > 0 || stated - 1 <= waiting) return
+  task.history = { ...newHistory(task.policies.set, false), tools: task.history.tools }
+  task.history_lost = true
+  task.last_step = stated - 1
+}
+
 /** The task.end that a task with recorded steps lacks; null for one that lacks none. */
 export function missingEnd({ history, last_step }: Task): number | null {
   return history.finished || last_step === 0 ? null : last_step + 1

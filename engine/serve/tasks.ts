@@ -2,6 +2,7 @@
 import { canonicalType } from '@svc/schemas'
 import { carryOver, newHistory, record, wordsIn } from '../policy/history.js'
 import type { History } from '../rules/rule.js'
+import type { LastSteps } from '../trace/last-steps.js'
 import type { Recall, RecalledTask } from '../trace/recall.js'
 import { recalledVersions } from './recalled-versions.js'
 import { newTask, reservationMs, type Task } from './task.js'
@@ -10,7 +11,7 @@ import type { AppliedPolicies, TaskPolicies } from './task-policies.js'
 export interface Tasks {
   /**
    * The task of this id, which has one history whatever ended it. `now` is in ms, on a clock that never jumps. A task that
-   * this process evicted, or that ran before it started, is read back from the trace; without a trace it gets
+   * this process evicted, or that ran before it started, is read back from the trace; without its lines there it gets
    * `history_lost`.
    */
   readonly open: (task_id: string, now: number) => Task | Promise<Task>
@@ -18,7 +19,7 @@ export interface Tasks {
   readonly load: (task_id: string, now: number) => Promise<{ readonly task: Task | null; readonly is_open: boolean }>
   /** An ended task is evicted before tasks that run. */
   readonly close: (task: Task) => void
-  /** Counts the words of a task whose history has changed. */
+  /** Counts the words of a task whose history has changed, and remembers its last step. */
   readonly weigh: (task: Task) => void
   /** Tasks in memory that were not closed. */
   readonly count: () => number
@@ -27,22 +28,19 @@ export interface Tasks {
 export interface TasksParts {
   readonly policies: TaskPolicies
   readonly recall: Recall | null
+  /** A remembered task that continues is not mistaken for a new one. */
+  readonly last_steps: LastSteps
   readonly maxTasks: number
   readonly maxIdleMs: number
   /** Words of all histories together, beyond which tasks are evicted whose last request was a while ago. */
   readonly maxWords: number
 }
 
-/** The maximum number of remembered ids of evicted tasks. A remembered task that continues is not mistaken for a new one. */
-const maxEvicted = 100_000
-
 interface TaskTable extends TasksParts {
   /** The least recently used task is first. */
   readonly known: Map<string, Task>
   /** The same of those that were closed, and are evicted first. */
   readonly closed: Map<string, Task>
-  /** The last step of each evicted task. */
-  readonly evicted: Map<string, number>
   /** Of the tasks in memory. */
   words: number
   /** Tasks that are being read back; concurrent requests wait for the same promise. */
@@ -54,7 +52,6 @@ export function createTasks(parts: TasksParts): Tasks {
     ...parts,
     known: new Map(),
     closed: new Map(),
-    evicted: new Map(),
     words: 0,
     opening: new Map(),
   }
@@ -67,6 +64,7 @@ export function createTasks(parts: TasksParts): Tasks {
       return { task, is_open: is_open || task?.history.finished === false }
     },
     close: (task) => {
+      table.last_steps.note(task.task_id, task.last_step)
       if (!table.known.delete(task.task_id)) return
       table.closed.set(task.task_id, task)
     },
@@ -98,12 +96,13 @@ function find(table: TaskTable, task_id: string, now: number): Task | Promise<Ta
 
 function findUnknown(table: TaskTable, task_id: string, now: number): Task | Promise<Task> {
   const held = table.recall?.holds(task_id) ?? false
-  const lost = table.evicted.has(task_id)
-  if (held === false) return begin(table, task_id, now, lost)
+  const last_step = table.last_steps.of(task_id)
+  const beginHere = () => begin(table, task_id, now, last_step !== undefined, last_step)
+  if (held === false) return beginHere()
   return (async () => {
-    if (!(await held)) return inMemory(table, task_id) ?? begin(table, task_id, now, lost)
+    if (!(await held)) return inMemory(table, task_id) ?? beginHere()
     return readBack(table, task_id, (found) =>
-      found === null ? begin(table, task_id, now, true) : resume(table, task_id, found, now),
+      found === null ? begin(table, task_id, now, true, last_step) : resume(table, task_id, found, now),
     )
   })()
 }
@@ -123,7 +122,7 @@ function reindex(table: TaskTable, task: Task, applied: AppliedPolicies, now: nu
   }
   if (complete || table.recall === null) return carry(history, complete)
   return readBack(table, task.task_id, (found) => {
-    if (found === null || !found.is_whole) return carry(history, false)
+    if (found === null || !isWhole(found, task.last_step)) return carry(history, false)
     // An evaluation may have limited the tools since the last recorded step.
     return carry({ ...historyOf(applied, found), tools: history.tools }, true)
   })
@@ -143,8 +142,7 @@ function readBack(
 }
 
 /** INVARIANT (a number is used once): a task whose history is lost is numbered on as far as its last number is known. */
-function begin(table: TaskTable, task_id: string, now: number, history_lost = false): Task {
-  const last_step = table.evicted.get(task_id) ?? 0
+function begin(table: TaskTable, task_id: string, now: number, history_lost: boolean, last_step = 0): Task {
   return keep(table, newTask(task_id, table.policies.atBegin(), history_lost, last_step), now)
 }
 
@@ -153,7 +151,6 @@ function keep(table: TaskTable, task: Task, now: number): Task {
   task.touched_at = now
   forget(table, task_id)
   makeRoom(table, now)
-  table.evicted.delete(task_id)
   table.known.set(task_id, task)
   table.words += task.words
   return task
@@ -170,6 +167,7 @@ function weigh(table: TaskTable, task: Task): void {
   const words = wordsIn(task.policies.set, task.history)
   if (inMemory(table, task.task_id) === task) table.words += words - task.words
   task.words = words
+  table.last_steps.note(task.task_id, task.last_step)
 }
 
 function makeRoom(table: TaskTable, now: number): void {
@@ -185,20 +183,19 @@ function makeRoom(table: TaskTable, now: number): void {
 }
 
 function evict(table: TaskTable, { task_id, last_step }: Task): void {
-  const { evicted } = table
   forget(table, task_id)
-  evicted.set(task_id, last_step)
-  const [first] = evicted.keys()
-  if (evicted.size > maxEvicted && first !== undefined) evicted.delete(first)
+  table.last_steps.note(task_id, last_step)
 }
 
 /** A task that this process does not know, from its trace: it keeps the versions of manifests that it had. */
 function resume(table: TaskTable, task_id: string, found: RecalledTask, now: number): Task {
-  const { steps, is_whole } = found
-  const task = begin(table, task_id, now, !is_whole)
+  const { steps } = found
+  const last_step = table.last_steps.of(task_id) ?? 0
+  const is_whole = isWhole(found, last_step)
+  const task = begin(table, task_id, now, !is_whole, last_step)
   const versions = recalledVersions(steps)
   if (versions !== null) task.policies = table.policies.withVersions(versions)
-  task.history = historyOf(task.policies, found)
+  task.history = historyOf(task.policies, { steps, is_whole })
   for (const { step } of steps) {
     task.last_step = Math.max(task.last_step, step.step ?? 0)
     task.agent_id = step.agent_id ?? task.agent_id
@@ -206,6 +203,14 @@ function resume(table: TaskTable, task_id: string, found: RecalledTask, now: num
   task.written_tools = task.history.tools
   weigh(table, task)
   return task
+}
+
+/** False also when the trace begins after the first step of the task, or ends before the last known one. */
+function isWhole({ steps, is_whole }: RecalledTask, last_step: number): boolean {
+  const numbers = steps.map(({ step }) => step.step ?? 0)
+  const first = numbers.reduce((least, number) => Math.min(least, number), numbers[0] ?? 1)
+  const last = numbers.reduce((most, number) => Math.max(most, number), 0)
+  return is_whole && first <= 1 && last >= last_step
 }
 
 /** What forbids is kept of a history that is not whole. What allows is not: a gate may have been withdrawn or used since. */

@@ -143,7 +143,7 @@ describe('svc explain --evaluation', () => {
 describe('evidence', () => {
   it('has the numbers of the steps, also when the task is read from the trace', async () => {
     serve = await startServe(['--baseline'])
-    await record('t', { step_type: 'task.start', step: 40 })
+    await record('t', { step_type: 'task.start', step: 1 })
     await record('t', { step_type: 'step.gate', step: 50, output: { status: 'failed' } })
     const evidence = async () => (await evaluate('t')).violations[0]?.violation_details?.evidence
     const expected = [

@@ -7,6 +7,7 @@ import { compile } from '../../engine/policy/compile.js'
 import { record as recordInHistory } from '../../engine/policy/history.js'
 import { createTasks } from '../../engine/serve/tasks.js'
 import { fileSink } from '../../engine/trace/file.js'
+import { lastStepsInProcess } from '../../engine/trace/last-steps.js'
 import { type Serve, startServe } from '../support/serve.js'
 import { callsOf, exec, gate } from '../support/task-calls.js'
 
@@ -123,7 +124,7 @@ describe('an evicted task', () => {
     const folder = mkdtempSync(join(tmpdir(), 'svc-end-'))
     try {
       const sink = fileSink(join(folder, 'traces.jsonl'), () => undefined)
-      const tasks = createTasks({ policies: always, recall: sink.recall, ...limits })
+      const tasks = createTasks({ policies: always, recall: sink.recall, last_steps: lastStepsInProcess(), ...limits })
       const recordIn = async (task_id: string, step_type: 'step.gate' | 'task.end') => {
         const task = await tasks.open(task_id, 0)
         const recorded_at = '2026-01-05T09:00:00.000Z'
@@ -146,7 +147,13 @@ describe('an evicted task', () => {
   })
 
   it('has lost its history without a trace, also when it was closed, and a closed one goes first', async () => {
-    const tasks = createTasks({ policies: always, recall: null, ...limits, maxTasks: 2 })
+    const tasks = createTasks({
+      policies: always,
+      recall: null,
+      last_steps: lastStepsInProcess(),
+      ...limits,
+      maxTasks: 2,
+    })
     const ended = await tasks.open('ended', 0)
     await tasks.open('running', 0)
     await tasks.open('ended', 0)

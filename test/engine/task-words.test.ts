@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { reservationMs } from '../../engine/serve/task.js'
 import { createTasks } from '../../engine/serve/tasks.js'
 import { fileSink } from '../../engine/trace/file.js'
+import { lastStepsInProcess } from '../../engine/trace/last-steps.js'
 import type { Recall } from '../../engine/trace/recall.js'
 import type { Sink } from '../../engine/trace/sink.js'
 import { policyDefaults } from '../support/policy.js'
@@ -17,7 +18,14 @@ const policies = { set, source_set: set, versions: null }
 const always = { atBegin: () => policies, after: () => policies, withVersions: () => policies }
 
 function tasksOf(recall: Recall | null, write: Sink['write']) {
-  const tasks = createTasks({ policies: always, recall, maxTasks: 10, maxIdleMs: 1e9, maxWords: 100 })
+  const tasks = createTasks({
+    policies: always,
+    recall,
+    last_steps: lastStepsInProcess(),
+    maxTasks: 10,
+    maxIdleMs: 1e9,
+    maxWords: 100,
+  })
   const note = async (task_id: string, text: string, now: number) => {
     const task = await tasks.open(task_id, now)
     const sent = { task_id, step_type: 'step.message', verb: 'GET', step: task.last_step + 1 } as const

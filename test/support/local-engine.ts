@@ -5,6 +5,7 @@ import { createEngine, type EngineParts, type LocalEngine } from '../../engine/s
 import { createMemory } from '../../engine/serve/memory.js'
 import { createMeter } from '../../engine/serve/metrics.js'
 import { loadVersions } from '../../engine/source/load.js'
+import { lastStepsInProcess } from '../../engine/trace/last-steps.js'
 import { type MemoryStore, memoryInProcess } from '../../engine/trace/memory-file.js'
 import type { Sink, TraceLine } from '../../engine/trace/sink.js'
 
@@ -78,6 +79,7 @@ export function engineHere({
     meter: createMeter(),
     memory: createMemory(store, notify),
     decisions,
+    last_steps: lastStepsInProcess(),
     notify,
   })
   return { engine, decisions, trace, notes }

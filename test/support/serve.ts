@@ -101,7 +101,8 @@ async function startIn(folder: string, args: readonly string[], env: Readonly<Re
     discard: async () => {
       child.kill('SIGKILL')
       await ended
-      rmSync(folder, { recursive: true, force: true })
+      // A process that continues in the folder may write to it at this moment.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     },
     restart: async () => {
       child.kill('SIGKILL')
