@@ -101,7 +101,8 @@ export function createRecall(bytes: TraceBytes, flush: () => void): Recall {
       // The files with the first lines of the task may have been deleted.
       const start = Math.max(from, bytes.start(), end - maxReadBytes)
       const steps = await stepsIn(bytes, { start, end }, task_id)
-      const has_all = known?.is_whole ?? (known === undefined || areAll(steps))
+      // A line that another program removed or damaged leaves a number out.
+      const has_all = known?.is_whole !== false && areAll(steps)
       return { steps, is_whole: start === from && has_all }
     },
     noteStep: starts.noteStep,

@@ -1,5 +1,14 @@
 // A task that continues without its lines in the trace is not mistaken for a new one.
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Evaluation } from '@svc/schemas'
@@ -104,6 +113,21 @@ describe('a task whose limit was reached, after an orderly restart', () => {
     if (platform === null) return
     const arrived = { running: [1, 2, 3], ended: [1, 2, 3, 4], new: [1] }
     await vi.waitFor(() => expect(Object.fromEntries(platform?.tasks ?? [])).toEqual(arrived), soon)
+  })
+
+  it.each([
+    ['removed', ''],
+    ['damaged', '{"kind":"st\n'],
+  ])('has lost its history when a line of its trace was %s', async (_, line) => {
+    await withFile()
+    for (const _step of [1, 2, 3]) await record('limited', payment)
+    await restart(() => {
+      const path = inFolder('traces.jsonl')
+      const lines = readFileSync(path, 'utf8').split('\n')
+      writeFileSync(path, [...lines.slice(0, 1), ...(line === '' ? [] : [line.trim()]), ...lines.slice(2)].join('\n'))
+    })
+    expect(await decisionOn('limited')).toMatchObject({ blocked: true, history_lost: true })
+    expect(await decisionOn('new')).toEqual(allowed)
   })
 
   it('has lost its history when its trace ends before its last step', async () => {

@@ -11,7 +11,7 @@ export const gate = { step_type: 'step.gate', properties: { guard: { result: 'pa
 export function callsOf(serve: () => Serve) {
   return {
     evaluate: async (task_id: string, intended: object = exec) => {
-      const context = { agent_id: 'a', task_id, environment: 'test', risk_classification: 'limited' }
+      const context = { agent_id: 'desk', task_id, environment: 'test', risk_classification: 'limited' }
       const { status, body } = await serve().post<Evaluation>('/evaluate', { intended, context })
       expect(status).toBe(200)
       return body
