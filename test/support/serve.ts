@@ -87,6 +87,7 @@ async function startIn(folder: string, args: readonly string[], env: Readonly<Re
     ended.then((code) => reject(new Error(`svc serve ended with ${code}: ${JSON.stringify(printed())}`)))
   })
   const call = <T>(method: string, path: string, what?: ServeCall) => send<T>(url, method, path, what)
+  let is_continued = false
   return {
     url,
     port: Number(new URL(url).port),
@@ -101,10 +102,11 @@ async function startIn(folder: string, args: readonly string[], env: Readonly<Re
     discard: async () => {
       child.kill('SIGKILL')
       await ended
-      // A process that continues in the folder may write to it at this moment.
-      rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+      // A process that continues in the folder discards it.
+      if (!is_continued) rmSync(folder, { recursive: true, force: true })
     },
     restart: async () => {
+      is_continued = true
       child.kill('SIGKILL')
       await ended
       return startIn(folder, args, env)
