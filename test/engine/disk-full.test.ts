@@ -37,7 +37,7 @@ const record = async (serve: Serve, task_id: string, text = '') => {
 const evaluate = (serve: Serve, task_id: string) =>
   serve.post('/evaluate', {
     intended: { step_type: 'step.exec', input: { text: '' } },
-    context: { agent_id: 'me', task_id, environment: 'test' },
+    context: { agent_id: 'desk', task_id, environment: 'test' },
   })
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index)
 const traceOf = async (serve: Serve) => (await serve.call<EngineHealth>('GET', '/health')).body.trace
