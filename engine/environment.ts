@@ -38,6 +38,8 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_LOG_FORMAT: '`entry` writes traces as bodies of POST /api/v1/logs; default `behavior`',
   SVC_LOG_HOST: 'the name of this installation in checkpoints',
   SVC_LOG_KEY_DIR: 'the folder for the key that signs checkpoints',
+  SVC_LOG_KEY_LOST:
+    '`1` when no process has the signing key any more: entries are taken, and no checkpoint covers them',
   SVC_LOG_LEVEL: 'how much the platform logs, from `trace` to `silent`',
   SVC_LOG_LOCATION:
     'where `svc serve` writes traces: `auto` (default), `api` (the platform), `file:PATH`, `stdout`, `otlp:URL` or `none`',

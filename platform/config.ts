@@ -39,6 +39,8 @@ export interface Config {
   readonly log_host: string | null
   /** The folder of the signing key for checkpoints and of its signed state, outside the database. */
   readonly log_key_dir: string
+  /** Whether no process has the signing key of the database any more. */
+  readonly is_log_key_lost: boolean
   /** The folder of the bundles of pruned entries. */
   readonly archive_dir: string
   /** The maximum number of entries of one archive. */
@@ -135,6 +137,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     log_level: logLevels.includes(log_level) ? log_level : 'info',
     log_host: checked('SVC_LOG_HOST', /^[a-z0-9]([a-z0-9.-]{0,252})$/, 'a host name in lower case'),
     log_key_dir: resolve(textOf('SVC_LOG_KEY_DIR') ?? join(data_dir, 'log')),
+    is_log_key_lost: textOf('SVC_LOG_KEY_LOST') === '1',
     archive_dir: resolve(textOf('SVC_ARCHIVE_DIR') ?? join(data_dir, 'archive')),
     archive_entries: Math.max(1, whole('SVC_ARCHIVE_ENTRIES', 250_000, 1_000_000)),
     witnesses: words('SVC_WITNESSES'),

@@ -77,7 +77,7 @@ export function healthRouter(parts: HealthParts): Router {
 }
 
 function readinessOf(
-  { rejected, jobs, stopping }: HealthParts,
+  { rejected, jobs, stopping, db }: HealthParts,
   { connected, is_held, is_full }: Probed,
 ): PlatformReadiness {
   const running = jobs.isRunning()
@@ -86,7 +86,7 @@ function readinessOf(
     database: !connected,
     disk: is_full,
     jobs: !running,
-    log: is_held,
+    log: is_held || db.gate.held !== null,
   }
   const not_ready = (['stopping', 'database', 'disk', 'jobs', 'log'] as const).filter((name) => waitsFor[name])
   // Entries are accepted while checkpoints are rejected, unless a log is held: rejecting entries would lose evidence.

@@ -9,9 +9,15 @@ export interface Connections {
   readonly waiting: number
 }
 
-/** The limits of transactions on this number of connections, and what operators measure of them. */
+/** Why this process adds nothing to any log; null while it may. */
+export interface LogGate {
+  held: string | null
+}
+
+/** The limits of transactions on this number of connections, what operators measure of them, and the gate of the logs. */
 export function measured(knex: Knex, connections: number) {
   const counts = new Map<string, number>()
+  const gate: LogGate = { held: null }
   const limits = limitsOf(connections)
   let waiting = 0
   const withinLimit: ConcurrencyLimits = async (name, work) => {
@@ -33,6 +39,7 @@ export function measured(knex: Knex, connections: number) {
   return {
     withinLimit,
     counts,
+    gate,
     connections: () => {
       const { pool } = knex.client
       return { used: pool.numUsed(), idle: pool.numFree(), waiting: waiting + pool.numPendingAcquires() }

@@ -6,7 +6,7 @@ import pg from 'pg'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
 import type { ConcurrencyLimits } from './concurrency.js'
-import { type Connections, measured } from './connections.js'
+import { type Connections, type LogGate, measured } from './connections.js'
 import { startEmbedded } from './embedded.js'
 import { failureKind, isDriverUnavailable, isUnavailable, unavailable } from './failure.js'
 import { newDatabasePath } from './new-database.js'
@@ -22,6 +22,7 @@ export interface Database {
   readonly withinLimit: ConcurrencyLimits
   /** What the committed transactions of this process have counted, by name. */
   readonly counts: Map<string, number>
+  readonly gate: LogGate
   readonly connections: () => Connections
   readonly outage: Outage
   readonly close: () => Promise<void>
@@ -43,6 +44,8 @@ export interface Transaction {
   readonly afterCommit: (work: () => void) => void
   /** Adds one to the count of this name in `Database.counts` once the transaction has committed. */
   readonly count: (name: string) => void
+  /** `LogGate.held` when the transaction began. */
+  readonly held: string | null
 }
 
 /**
@@ -225,6 +228,7 @@ async function inTransaction<T>(db: Database, begin: string, work: (tx: Transact
   const committed: (() => void)[] = []
   try {
     const result = await work({
+      held: db.gate.held,
       afterCommit: (then) => committed.push(then),
       count: (name) => committed.push(() => db.counts.set(name, (db.counts.get(name) ?? 0) + 1)),
       query: async <Row>(text: string, values?: readonly unknown[]) =>

@@ -35,7 +35,7 @@ interface EntryRow {
 
 /**
  * Locks the organization's log until the transaction ends. Every writer and every change of policies takes this lock. Rejects with
- * UNAVAILABLE while the log is held.
+ * UNAVAILABLE while the log or this process is held.
  */
 export async function lockLog(scope: Scope, tx: Transaction): Promise<LogState> {
   const rows = await tx.query<LockedRow>(
@@ -48,6 +48,7 @@ export async function lockLog(scope: Scope, tx: Transaction): Promise<LogState> 
   if (row === undefined) throw new Error(`organization \`${scope.org_id}\` has no log`)
   const { size, config_version, last_ms, held_reason } = row
   if (held_reason !== null) throw new PlatformError('UNAVAILABLE', heldText(held_reason))
+  if (tx.held !== null) throw new PlatformError('UNAVAILABLE', `this process takes no entries, because ${tx.held}`)
   const after = { size: row.checkpoint_size, root: row.checkpoint_root }
   return { size, config_version, last_received_at: last_ms === null ? null : Math.round(last_ms), after }
 }

@@ -55,6 +55,7 @@ export async function openLog({ db, clock, logger, config, ...parts }: LogParts)
     clock,
     logger,
     every_seconds: config.checkpoint_seconds,
+    is_key_lost: config.is_log_key_lost,
     anchors: parts.anchors,
     witnesses: createWitnesses(db, parts.witnesses, parts.outgoing, warn),
     log_host: config.log_host ?? machineName(),

@@ -9,6 +9,7 @@ import { queueDeliveries } from '../../incidents/actions/triggers.js'
 import { startIntervalWorker } from '../../jobs/interval-worker.js'
 import { recordEvents } from '../../ledger/events.js'
 import type { Anchors } from './anchors/anchors.js'
+import { startAnswering, startAsking } from './confirmations.js'
 import { originOf } from './origin.js'
 import { assertContinued, type Publishing, publishCheckpoint } from './publish.js'
 import { ForkRejected, LogBehind, type LogSigner } from './signer.js'
@@ -32,6 +33,8 @@ interface CheckpointParts {
   readonly anchors: Anchors
   /** The interval between checkpoints of a growing log; 0 publishes none. */
   readonly every_seconds: number
+  /** Whether the operator has declared that no process has the signing key. */
+  readonly is_key_lost: boolean
   /** How the operator types the command of this program, such as `npx --no-install svc-platform`. */
   readonly command: string
 }
@@ -62,10 +65,12 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
   const rejected = new Map<string, string>()
   const own = signer.knows(identity.public_key)
   if (!own) logger.warn('the key in `SVC_LOG_KEY_DIR` does not sign this log: this process publishes no checkpoints')
-  if (!own) return { log_host, own, rejected, close: async () => undefined }
+  if (!own) return { log_host, own, rejected, close: await confirmedByOthers(parts) }
   const publishing = { ...parts, log_host }
-  await db.exclusively(signingLock, () => reportRestored(publishing, rejected))
-  if (every_seconds === 0) return { log_host, own, rejected, close: async () => undefined }
+  const compare = () => db.exclusively(signingLock, () => reportRestored(publishing, rejected))
+  await compare()
+  const answering = db.kind === 'postgresql' ? startAnswering(parts, compare) : null
+  if (every_seconds === 0) return { log_host, own, rejected, close: async () => answering?.close() }
   const run = async (closed: () => boolean) => {
     const published = await db.exclusively(signingLock, () => publishDue(publishing, rejected, closed))
     for (const { scope, checkpoint } of published) {
@@ -84,8 +89,18 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
       logger.error({ err: error }, 'checkpoints could not be published')
     reported = message
   }
-  const { close } = startIntervalWorker(every_seconds * 1000, run, failed)
+  const worker = startIntervalWorker(every_seconds * 1000, run, failed)
+  const close = async () => {
+    await answering?.close()
+    await worker.close()
+  }
   return { log_host, own, rejected, close }
+}
+
+/** An embedded database has one process: without the key, no other process can confirm its logs. */
+async function confirmedByOthers(parts: CheckpointParts): Promise<() => Promise<void>> {
+  if (parts.db.kind === 'pglite' || parts.is_key_lost) return async () => undefined
+  return (await startAsking(parts)).close
 }
 
 interface Published {
@@ -145,9 +160,13 @@ async function reportRejection(
   if (!(error instanceof ForkRejected)) throw error
   const { org_id } = scope
   const reason = error.message
-  if (rejected.get(org_id) === reason) return
-  rejected.set(org_id, reason)
   const is_behind = error instanceof LogBehind
+  if (rejected.get(org_id) === reason) {
+    // Another restore has brought back a log that is not held.
+    if (is_behind) await withTransaction(db, scope, (tx) => setHeld(scope, tx, reason))
+    return
+  }
+  rejected.set(org_id, reason)
   const run = db.kind === 'pglite' ? 'stop the platform and run' : 'run'
   const restart = `${command} new-epoch --org ${org_id} --reason 'restored a backup'`
   logger.error(

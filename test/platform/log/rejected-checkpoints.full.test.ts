@@ -1,5 +1,5 @@
 // Logs for which the platform rejects checkpoints.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LogCheckpoint, Verification } from '@svc/schemas'
@@ -82,6 +82,8 @@ describe.skipIf(postgres === null)('checkpoints are rejected', () => {
     await checkpointOf(platform, 30)
     const sql = (text: string) => postgres.psql(url, text)
     dump(sql)
+    const key_dir = mkdtempSync(join(tmpdir(), 'svc-key-'))
+    cpSync(join(platform.data_dir, 'log'), key_dir, { recursive: true })
     await logSteps(platform, 'two', 30)
     await checkpointOf(platform, 60)
     restore(sql)
@@ -94,9 +96,8 @@ describe.skipIf(postgres === null)('checkpoints are rejected', () => {
     expect([late.status, late.body.detail]).toEqual([503, expect.stringContaining(`${begun + 60} signed entries`)])
     expect(reasons(url)).toBe('')
     await platform.close()
-    // A restored log that grew beyond the signed size, in a process without the key, is still another log.
+    // A restored log that grew beyond the signed size, because the folder of the key was restored too, is still another log.
     restore(sql)
-    const key_dir = mkdtempSync(join(tmpdir(), 'svc-key-'))
     const { data_dir } = platform
     const other = await startPlatform({ database_url: url, data_dir, env: { ...fast, SVC_LOG_KEY_DIR: key_dir } })
     await logSteps(other, 'three', 1)
