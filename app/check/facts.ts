@@ -53,6 +53,8 @@ export interface CheckFacts {
   readonly hidden: 'public' | 'setting' | null
   /** False for a change whose author may not learn numbers of recorded tasks. */
   readonly is_replayed: boolean
+  /** False with `tests: off` in the settings. */
+  readonly are_tests_run: boolean
   readonly loosenings: readonly Loosening[]
   readonly requirement: Requirement
   /** Of the settings of the base, which do not apply then. */

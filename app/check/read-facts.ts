@@ -87,6 +87,7 @@ export async function readFacts(
     days,
     hidden,
     is_replayed,
+    are_tests_run: settings.tests !== 'off',
     loosenings,
     requirement:
       authorship === null

@@ -155,6 +155,47 @@ describe('the conclusion', () => {
 })
 
 describe('the summary of errors', () => {
+  const needed = { ...edit, tip: { '.github/svc.yml': 'tests: required' } }
+  const lone = { base: edit.base, head: { ...edit.head, 'zz.test.yaml': test(600) } }
+  const [inForce, held, kept] = ['in force all the same', 'until an operator approves', 'would keep it, and no other']
+  it.each([
+    ['a manifest without the required tests', needed, inForce],
+    ['tests without a manifest', lone, inForce],
+    ['settings with an error', { base: edit.base, head: { ...edit.head, '.github/svc.yml': 'tests: no' } }, inForce],
+    ['an empty list of tests', { ...edit, head: { 'a.yaml': `${manifest(200)}tests: []\n` } }, held],
+    ['an error in tests', { ...edit, head: { ...edit.head, 'a.test.yaml': 'tests: 1' } }, held],
+    ['a failed test', { ...edit, head: { 'a.yaml': manifest(500, test(400)) } }, held],
+    ['an invalid manifest', { ...edit, head: { 'a.yaml': 'policies: 1' } }, kept],
+    ['the worst of two', { ...lone, head: { ...lone.head, 'a.yaml': 'policies: 1' } }, kept],
+  ] as const satisfies readonly (readonly [string, CheckWorld, string])[])(
+    'says what the platform would do with %s',
+    async (_, world, sentence) => {
+      const { parts, runs } = checkWorld(world, async () => noImpact)
+      await checkPullRequest(parts, 12)
+      const summary = runs[0]?.output?.summary ?? ''
+      expect([inForce, held, kept].filter((one) => summary.includes(one))).toEqual([sentence])
+    },
+  )
+
+  it.each([
+    ['off', true],
+    ['if-present', false],
+  ])('with `tests: %s` says that the platform runs them: %s', async (tests, says) => {
+    const agent = { agent_id: 'ag_1', agent_key: 'a', name: 'A', risk_classification: 'high' } as const
+    const counts = { tasks: 1, newly_blocked_tasks: 0, newly_asked_tasks: 0, no_longer_blocked_tasks: 0 }
+    const agents = [{ ...agent, manifest_paths: ['a.yaml'], policies_before: 1, policies_after: 1, ...counts }]
+    const { parts, runs } = checkWorld(
+      { ...edit, tip: { ...edit.base, '.github/svc.yml': `tests: ${tests}` } },
+      async () => ({ ...noImpact, agents }),
+    )
+    await checkPullRequest(parts, 12)
+    const summary = runs[0]?.output?.summary ?? ''
+    expect([summary.includes('in force for A within minutes'), summary.includes('no test ran here')]).toEqual([
+      true,
+      says,
+    ])
+  })
+
   it('names the files that have them, and none whose tests fail', async () => {
     const head = { 'bad.yaml': 'policies: 1', 'tested.yaml': manifest(500, test(400)) }
     const { parts, runs } = checkWorld({ base: { 'bad.yaml': manifest(1) }, head }, async () => noImpact)

@@ -210,6 +210,7 @@ function factsWith(words: readonly string[], kind: number): CheckFacts {
     days: 30,
     hidden: null,
     is_replayed: true,
+    are_tests_run: kind !== 3,
     loosenings: [{ path: file, what: `the policy \`${word(5)}\` is looser`, is_certain: true }],
     requirement:
       kind === 3

@@ -1,10 +1,11 @@
 // The summary of a check run: the verdict, what to do, who is affected, and the first steps that change.
-import { findingHeads, findingRows, isTestFile, markdownCode, messageMarkdown } from '@svc/engine'
+import { findingHeads, findingRows, markdownCode, messageMarkdown } from '@svc/engine'
 import { addressOf, agentsByFate, type CheckFacts, errorsOf, ungovernedAgents } from '../facts.js'
 import { agentPart, flipPart, pinnedPart } from './affected.js'
 import { changeWords } from './change-words.js'
 import { hiddenNote, notReplayed } from './counts-only.js'
 import { type Part, pageOf, text } from './fit.js'
+import { ifMerged, mergedWords } from './if-merged.js'
 import { toDo } from './to-do.js'
 import type { Verdict } from './verdict.js'
 import { agentWords, counted, cut, listed, plainName, toDoList } from './words.js'
@@ -47,15 +48,16 @@ function sentenceOf(facts: CheckFacts, { kind }: Verdict): string {
   const { validation, requirement } = facts
   if (kind === 'invalid') {
     const files = [...new Set(errorsOf(validation).map(({ file }) => file))]
-    const manifests = files.filter((file) => !isTestFile(file))
+    const merged = ifMerged(facts)
+    const state = merged !== 'in_force' ? 'cannot be used' : `${files.length === 1 ? 'does' : 'do'} not pass this check`
     const shown = listed(
       files.map((file) => markdownCode(cut(file, 200))),
       { max: 3 },
     )
-    return `**${shown} cannot be used: ${files.length === 1 ? 'it has' : 'they have'} errors.** Until they are corrected, what the change would do to agents is not known. ${mergedAsItIs(manifests.length > 0)}`
+    return `**${shown} ${state}: ${files.length === 1 ? 'it has' : 'they have'} errors.** Until they are corrected, what the change would do to agents is not known. ${mergedWords[merged]}`
   }
   if (kind === 'tests')
-    return `**The policies give other results than the tests expect.** Either a policy or a test is wrong. ${mergedAsItIs(false)}`
+    return `**The policies give other results than the tests expect.** Either a policy or a test is wrong. ${mergedWords.held}`
   if (kind === 'approval' && requirement.kind === 'required')
     return `**An owner of the changed files must approve:** ${looseningWords(facts)}. This is required because ${messageMarkdown(cut(requirement.because, 400))}.`
   return `${affectedSentence(facts)}${ungovernedSentence(facts)}${approvedSentence(facts)}`
@@ -67,13 +69,6 @@ function approvedSentence({ requirement }: CheckFacts): string {
   const names = (logins: readonly string[]) => listed(logins.map((login) => markdownCode(login)))
   if (requirement.reviewers.length > 0) return ` ${names(requirement.reviewers)} approved it.`
   return ` No review was needed: ${names(requirement.by)}, the author, owns the changed files.`
-}
-
-/** What the platform does with such a branch: see the plan of a reading. */
-function mergedAsItIs(isInvalid: boolean): string {
-  return isInvalid
-    ? 'If it were merged as it is, an agent that has an earlier version would keep it, and no other agent could get the manifest.'
-    : 'If it were merged as it is, an agent that has an earlier version of the manifest would keep it until an operator approves the new one, and no other agent could get the manifest.'
 }
 
 /** Whose policies change, and which; the title has the numbers. */

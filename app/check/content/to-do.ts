@@ -155,10 +155,15 @@ function afterMerge(facts: CheckFacts): string[] {
   const held = loosenings.some(({ is_certain }) => is_certain)
     ? ' If it takes protection from a critical policy, it is held until an operator runs `svc approve-resync ID`; `svc list-assignments` shows the id.'
     : ''
+  const untested = facts.are_tests_run
+    ? ''
+    : ' The settings have `tests: off`, so that no test ran here: the platform runs the tests of the new version and, if one fails, holds it in the same way.'
   return [
     ...(next === ''
       ? []
-      : [`After the merge, the new version is in force for ${next} within minutes, from the next step on.${held}`]),
+      : [
+          `After the merge, the new version is in force for ${next} within minutes, from the next step on.${held}${untested}`,
+        ]),
     ...(kept === ''
       ? []
       : [
