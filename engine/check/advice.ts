@@ -22,6 +22,7 @@ interface Form {
 /** The end of a message; empty where nothing better is known. `name` is the key that has the value. */
 export function adviceOf(type: Kind, schema: JsonMap, data: unknown, name: string): string {
   const form = schema as Form
+  if (acceptsNull(schema) && meansNone(type, data)) return `; write \`null\`, or leave ${quote(name)} out`
   if (form['x-write'] !== undefined) return written(form['x-write'])
   switch (type) {
     case 'string':
@@ -38,6 +39,16 @@ export function adviceOf(type: Kind, schema: JsonMap, data: unknown, name: strin
     default:
       return ''
   }
+}
+
+function acceptsNull({ type }: JsonMap): boolean {
+  return Array.isArray(type) && type.includes('null')
+}
+
+/** True for `false`, `no` or `none` in place of a map, a list or a number. */
+function meansNone(type: Kind, data: unknown): boolean {
+  if (type === 'string' || type === 'boolean') return false
+  return data === false || (typeof data === 'string' && /^(no|none|off|false|never)$/i.test(data.trim()))
 }
 
 function written(text: string): string {
@@ -60,11 +71,19 @@ function numberAdvice(type: 'integer' | 'number', form: Form, data: unknown, nam
     value < (form.exclusiveMaximum ?? Infinity)
   const example = [1, form.minimum, form.maximum].find((value) => value !== undefined && isAccepted(value))
   const such = example === undefined ? '' : `; write a number such as ${quote(String(example))}`
-  if (typeof data === 'number') return isAccepted(Math.round(data)) ? written(String(Math.round(data))) : such
+  if (typeof data === 'number') {
+    const [first, second] = [Math.floor(data), Math.ceil(data)].filter(isAccepted)
+    if (first === undefined) return such
+    return `${written(String(first))}${second === undefined ? '' : ` or ${quote(String(second))}`}`
+  }
   if (typeof data !== 'string') return ''
   const meant = numberMeant(data, name)
   if (meant === null || !isAccepted(meant)) return such
-  return `${written(String(meant))}${Number(data) === meant ? ' without quotes' : ''}`
+  // 1.000 is a thousand in some countries.
+  const thousands = /^\d{1,3}\.\d{3}$/.test(data.trim()) ? Math.round(meant * 1000) : null
+  const or =
+    thousands !== null && isAccepted(thousands) ? `, or ${quote(String(thousands))} if thousands are meant` : ''
+  return `${written(String(meant))}${Number(data) === meant ? ' without quotes' : ''}${or}`
 }
 
 function booleanAdvice(data: unknown): string {

@@ -9,6 +9,7 @@ interface Case {
   readonly key: string
   readonly written: string
   readonly advice: string
+  readonly also?: string
 }
 
 const cases = parse(readFileSync(new URL('../cases/manifests/advice.yaml', import.meta.url), 'utf8')) as Case[]
@@ -49,6 +50,7 @@ describe('the advice of a message', () => {
   it.each(cases)('for `$written` as $key is `$advice`, which is accepted', (one) => {
     const [message = ''] = errorsOf(one)
     expect(shownIn(message), message).toBe(one.advice)
+    if (one.also !== undefined) expect(message.slice(message.indexOf('; write'))).toBe(one.also)
     expect(errorsOf({ ...one, written: one.advice })).toEqual([])
   })
 
