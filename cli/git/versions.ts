@@ -73,7 +73,8 @@ async function approveResync(client: Client, [text]: readonly string[], options:
     return assignmentOutput(client.svc, after, after.status !== 'synced')
   }
   if (repoId === undefined || manifest === undefined) throw new UsageError('give `--repo-id` and `--manifest` together')
-  return approveManifest(client, idOf('`--repo-id`', repoId), manifest, sha ?? null)
+  // Paths of manifests are stored without a beginning `./` or `/`.
+  return approveManifest(client, idOf('`--repo-id`', repoId), manifest.replace(/^(\.?\/)+/, ''), sha ?? null)
 }
 
 /** Approves the held version on every agent that has the manifest, and shows what each approval has changed. */

@@ -61,10 +61,24 @@ const maxErrors = 1000
 function checkWith(validate: ValidateFunction, dialect: Dialect): SchemaCheck {
   return (value) => {
     if (validate(value)) return []
-    const errors = (validate.errors ?? []).filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'if')
+    const errors = (validate.errors ?? []).filter((error) => !isSummary(error))
     const chosen = oneForEach(errors).slice(0, maxErrors)
     return (dialect === 'yaml' ? withoutRenamed(chosen) : chosen).map((error) => explain(error, dialect))
   }
+}
+
+/** True for an error that others explain: those of the forms of which none is matched. */
+function isSummary({ keyword, params }: ErrorObject): boolean {
+  if (keyword === 'oneOf') return (params as { passingSchemas: unknown }).passingSchemas === null
+  return keyword === 'anyOf' || keyword === 'if'
+}
+
+/** The member that excludes another one, where forms that require each one member are both matched; null otherwise. */
+function excludedMember({ keyword, params, schema }: ErrorObject): { name: string; other: string } | null {
+  if (keyword !== 'oneOf' || !Array.isArray(schema)) return null
+  const { passingSchemas } = params as { passingSchemas: readonly number[] | null }
+  const [other, name] = (passingSchemas ?? []).map((index) => (schema[index] as { required?: string[] }).required?.[0])
+  return name === undefined || other === undefined ? null : { name, other }
 }
 
 /** One error for each value, because a value of the wrong type violates other keywords too. An `enum` is the most specific. */
@@ -106,7 +120,9 @@ function withBothTypes(known: ErrorObject, other: ErrorObject): ErrorObject {
 
 function explain(error: ErrorObject, dialect: Dialect): SchemaProblem {
   const subject = subjectOf(error)
-  const predicate = predicateOf(error, dialect)
+  const excluded = excludedMember(error)
+  const predicate =
+    excluded === null ? predicateOf(error, dialect) : `cannot be given together with ${quote(excluded.other)}`
   const at_key = error.keyword === 'additionalProperties'
   const missing = error.keyword === 'required'
   const path = missing ? subject.slice(0, -1) : subject
@@ -126,13 +142,16 @@ const faults: Readonly<Record<string, SchemaFault>> = {
 }
 
 /** The path of the value with the error; for a missing or unknown key, the path of the key. */
-function subjectOf({ instancePath, keyword, params }: ErrorObject): string[] {
+function subjectOf(error: ErrorObject): string[] {
+  const { instancePath, keyword, params } = error
   const path = instancePath
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
   const { additionalProperty, missingProperty } = params as JsonMap
   if (keyword === 'additionalProperties') return [...path, String(additionalProperty)]
+  const excluded = excludedMember(error)
+  if (excluded !== null) return [...path, excluded.name]
   return keyword === 'required' ? [...path, String(missingProperty)] : path
 }
 

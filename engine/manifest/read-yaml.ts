@@ -1,5 +1,5 @@
 // Reads untrusted YAML: one document of plain data, with bounded expansion and a position for each value.
-import type { Document } from 'yaml'
+import type { Document, LineCounter } from 'yaml'
 import { tidy } from '../check/quote.js'
 import type { FindingId } from '../findings/kinds.js'
 import { documentsOf, LimitExceeded } from './bounded-yaml.js'
@@ -56,16 +56,16 @@ export function readYaml(text: string): YamlReading {
   const unreadable = problemOfText(text)
   if (unreadable !== null) return reject(unreadable.id, unreadable.message, unreadable)
   try {
-    // A second document is enough for the error.
-    const [document, second] = documentsOf(text, lines)
+    const { documents, fault } = firstDocuments(text, lines)
+    const [document, second] = documents
     if (document === undefined || document.contents === null)
       return reject('yaml-empty', 'the file is empty, or holds comments only')
     if (second !== undefined) {
-      return reject(
-        'yaml-documents',
-        'the file holds more than one document: use one file each',
-        place(second.range[0]),
-      )
+      const several = 'the file holds more than one document: use one file each'
+      const rejected = reject('yaml-documents', several, place(second.range[0]))
+      if (fault === null) return rejected
+      const { id, message, offset } = fault
+      return { ...rejected, problems: [...rejected.problems, { id, message, ...place(offset) }] }
     }
     const faults = faultsOf(document, text)
     const found = faults.length > 0 ? { rejected: faults, remarks: [] } : hazards(document)
@@ -89,6 +89,20 @@ export function readYaml(text: string): YamlReading {
       tidy(`the file cannot be read as YAML: ${error instanceof Error ? error.message : String(error)}`),
     )
   }
+}
+
+/** The maximum number of documents that are searched for a fault. */
+const maxDocuments = 50
+
+/** The first documents of a text, and the first fault in them. */
+function firstDocuments(text: string, lines: LineCounter) {
+  const documents: Document.Parsed[] = []
+  for (const document of documentsOf(text, lines)) {
+    documents.push(document)
+    if (documents.length === maxDocuments) break
+  }
+  const [fault = null] = documents.length < 2 ? [] : documents.flatMap((document) => faultsOf(document, text))
+  return { documents, fault }
 }
 
 function problemOfText(text: string): YamlProblem | null {

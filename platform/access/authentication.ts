@@ -20,13 +20,16 @@ export function createAuthentication(parts: AccessParts, operator: Operator): Au
     if (access.kinds.includes('anonymous')) return { kind: 'anonymous', scope: noScope }
     const principal = await identify(sender)
     if (principal !== null) return assertAllowed(principal, access)
-    throw unauthenticated(
-      tokenOf(sender) === undefined
-        ? 'send `Authorization: Bearer …` with an API key or a token'
-        : 'the credential is not valid here: create an API key with `svc key create NAME`, or read the first one in `data/credentials.json`',
-    )
+    throw unauthenticated(adviceFor(tokenOf(sender)))
   }
   return { authenticate, identify }
+}
+
+function adviceFor(token: string | undefined): string {
+  if (token === undefined) return 'send `Authorization: Bearer …` with an API key or a token'
+  if (token.startsWith('SvcLocal-'))
+    return 'the operator token is not valid here: use the `operator_token` in `credentials.json` of the data directory of the platform, or the value of its `SVC_OPERATOR_TOKEN`'
+  return 'the credential is not valid here: create an API key with `svc key create NAME`, or read the first one in `data/credentials.json`'
 }
 
 function tokenOf({ authorization }: Sender): string | undefined {

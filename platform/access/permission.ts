@@ -10,7 +10,7 @@ export function unauthenticated(detail: string): PlatformError {
 /** Returns the principal where the route allows it. Throws FORBIDDEN. */
 export function assertAllowed(principal: Principal, { kinds, key_scope, roles }: Access): Principal {
   if (!kinds.includes(principal.kind)) {
-    throw new PlatformError('FORBIDDEN', `this endpoint needs ${callerOf(kinds)}`)
+    throw new PlatformError('FORBIDDEN', `this endpoint needs ${callerOf(kinds, principal.kind)}`)
   }
   if (principal.kind === 'key' && !principal.key.scopes.includes(key_scope))
     throw new PlatformError('FORBIDDEN', `this API key lacks the scope \`${key_scope}\``)
@@ -18,8 +18,10 @@ export function assertAllowed(principal: Principal, { kinds, key_scope, roles }:
   return principal
 }
 
-function callerOf(kinds: Access['kinds']): string {
+function callerOf(kinds: Access['kinds'], sent: Principal['kind']): string {
   if (kinds.includes('key')) return 'an API key (`SvcKey-…`)'
+  if (sent === 'operator')
+    return 'a signed-in person, and the operator token names none: sign in with `svc login`, or with a link that `svc-platform admin sign-in-link EMAIL` prints'
   const operator = kinds.includes('operator') ? ', or the operator token of a local install' : ''
   return `a signed-in person: send an access token${operator}, not an API key`
 }

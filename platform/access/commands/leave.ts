@@ -11,7 +11,7 @@ import { type Recipient, transferOwnership } from './decide-offer.js'
 import { actAs, lockOther, noteMember } from './members.js'
 import { endOffersOf, endOffersTo } from './offer-moves.js'
 
-/** Removes another member from the workspace. */
+/** Removes another member from the workspace. Their sessions continue in their personal workspace. */
 export async function removeMember({ db, clock }: Resources, scope: Scope, person_id: string): Promise<void> {
   const now = clock()
   await withUnscopedTransactionOf(db, scope, async (tx) => {
@@ -22,7 +22,10 @@ export async function removeMember({ db, clock }: Resources, scope: Scope, perso
   })
 }
 
-/** Leaves the workspace. The owner can leave only when a successor has accepted; the successor becomes the owner. Sessions continue in the personal workspace. */
+/**
+ * Leaves the workspace. The owner can leave only when a successor has accepted; the successor becomes the owner.
+ * Sessions continue in the personal workspace.
+ */
 export async function leave({ db, clock }: Resources, scope: Scope, person_id: string): Promise<void> {
   const now = clock()
   await withUnscopedTransactionOf(db, scope, async (tx) => {
@@ -30,7 +33,6 @@ export async function leave({ db, clock }: Resources, scope: Scope, person_id: s
     if (kind === 'personal') throw new PlatformError('CONFLICT', 'a personal workspace cannot be left')
     if (role === 'owner') await transferToSuccessor(scope, tx, now, person_id)
     await removeById(scope, tx, now, person_id)
-    await leaveSessionsUnscoped(tx, person_id, scope.org_id)
     await noteMember(scope, tx, now, 'member.left', person_id, {})
   })
 }
@@ -38,6 +40,7 @@ export async function leave({ db, clock }: Resources, scope: Scope, person_id: s
 async function removeById(scope: Scope, tx: Transaction, now: number, person_id: string): Promise<void> {
   const person = await readPersonUnscoped(tx, person_id)
   await removeFrom(scope, tx, now, { person_id, email: person?.email ?? '' })
+  await leaveSessionsUnscoped(tx, person_id, scope.org_id)
 }
 
 /** Removes a member and revokes the offers to them and by them. */

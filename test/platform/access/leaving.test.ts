@@ -20,15 +20,22 @@ const here = async (person: SignedIn) => {
   return [current_workspace, (await person.call('GET', '/api/v1/agents')).status]
 }
 
-it('a member who leaves continues in the personal workspace, in every session', async () => {
-  const owner = await signedIn(platform, mails, `owner@example.org`)
-  const path = `/auth/workspaces/${owner.org_id}`
-  expect((await owner.call('POST', `${path}/promote`, { name: 'Acme' })).status).toBe(204)
-  const person = await signedIn(platform, mails, `person@example.org`)
-  await join(owner, person, owner.org_id, 'member')
-  expect((await person.call('POST', `${path}/switch`)).status).toBe(204)
-  const elsewhere = await signedIn(platform, mails, person.email)
-  expect([await here(person), await here(elsewhere)]).toEqual(Array(2).fill([owner.org_id, 200]))
-  expect((await person.call('POST', `${path}/leave`)).status).toBe(204)
-  expect([await here(person), await here(elsewhere)]).toEqual(Array(2).fill([person.org_id, 200]))
-})
+it.each(['leaves', 'is removed'])(
+  'a member who %s continues in the personal workspace, in every session',
+  async (how) => {
+    const owner = await signedIn(platform, mails, `owner-${how.length}@example.org`)
+    const path = `/auth/workspaces/${owner.org_id}`
+    expect((await owner.call('POST', `${path}/promote`, { name: 'Acme' })).status).toBe(204)
+    const person = await signedIn(platform, mails, `person-${how.length}@example.org`)
+    await join(owner, person, owner.org_id, 'member')
+    expect((await person.call('POST', `${path}/switch`)).status).toBe(204)
+    const elsewhere = await signedIn(platform, mails, person.email)
+    expect([await here(person), await here(elsewhere)]).toEqual(Array(2).fill([owner.org_id, 200]))
+    const ended =
+      how === 'leaves'
+        ? await person.call('POST', `${path}/leave`)
+        : await owner.call('POST', `${path}/members/${person.id}/remove`)
+    expect(ended.status).toBe(204)
+    expect([await here(person), await here(elsewhere)]).toEqual(Array(2).fill([person.org_id, 200]))
+  },
+)

@@ -83,6 +83,7 @@ describe('a YAML file that cannot be parsed', () => {
       [path]: manifest([one]),
       'broken.yaml': 'name: Broken\nversion: "1\n',
       'deployment.yaml': 'kind: A\n---\nkind: B\n',
+      'several.yaml': 'name: A\n---\nname: "B\n',
       'tags.yaml': 'a: !Ref b\n',
       'compose.yaml': 'services: {}\n',
     })
@@ -90,7 +91,9 @@ describe('a YAML file that cannot be parsed', () => {
     expect(body.manifests.map((one) => [one.path, one.valid, one.findings.length > 0])).toEqual([
       ['broken.yaml', false, true],
       [path, true, false],
+      ['several.yaml', false, true],
     ])
+    expect(body.manifests.at(-1)?.findings.map(({ id }) => id)).toEqual(['yaml-quote'])
   })
 
   it.each([`./${path}`, `/${path}`, `.//./${path}`])(

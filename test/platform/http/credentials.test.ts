@@ -48,6 +48,21 @@ describe.skipIf(postgres === null)('an API key', () => {
       expect((await platform.call('GET', '/api/v1/agents', { as: null, headers: { authorization } })).status).toBe(401)
   })
 
+  it('that is missing is told from an operator token in the message', async () => {
+    const asked = async (as: string) => {
+      const { status, body } = await platform.call<Problem>('GET', '/auth/me', { as })
+      return [status, body.detail]
+    }
+    expect(await asked(platform.operator_token)).toEqual([403, expect.stringContaining('sign in with `svc login`')])
+    expect((await asked(platform.operator_token)).join()).not.toContain('API key')
+    expect(await asked(newKey().key)).toEqual([403, expect.stringContaining('not an API key')])
+    expect(await asked('SvcLocal-wrong')).toEqual([
+      401,
+      expect.stringMatching(/^the operator token .*`credentials\.json`/),
+    ])
+    expect(await asked('SvcKey-wrong')).toEqual([401, expect.stringContaining('svc key create NAME')])
+  })
+
   it('is rejected within five seconds after it is revoked', async () => {
     const { key, change } = newKey()
     expect((await register(key)).status).toBe(201)

@@ -1,9 +1,10 @@
 // The published document: complete, valid, and equal to the routes.
 
-import { lazyCheck } from '@svc/engine'
+import { createChecker, fieldProblem, lazyCheck } from '@svc/engine'
 import { documents, type JsonMap } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { openapiDocument } from '../../../platform/http/openapi.js'
+import type { Endpoint } from '../../../platform/http/route.js'
 import { routes } from '../../../platform/routes.js'
 
 interface Parameter {
@@ -166,5 +167,23 @@ describe('the example of a request', () => {
     const [batch] = (documents['batch-request'] as { examples?: { entries: unknown[] }[] }).examples ?? []
     expect(batch?.entries.length).toBeGreaterThan(1)
     for (const entry of batch?.entries ?? []) expect([entry, check(entry)]).toEqual([entry, []])
+  })
+})
+
+describe('an empty body', () => {
+  const bodies = [...new Set((routes as readonly Endpoint[]).flatMap(({ body }) => body ?? []))]
+  const checker = createChecker(Object.values(documents) as JsonMap[])
+  it.each(bodies)('of %s has errors that name the members that are missing', (name) => {
+    const problems = checker(`${name}.json`)({}).map(fieldProblem)
+    const unnamed = problems.filter(({ path }) => path === '').map(({ message }) => message)
+    // A body that needs any member, or is a list, lacks no certain member.
+    expect(unnamed.filter((message) => !/^must (not be empty|be an array)/.test(message))).toEqual([])
+  })
+
+  it('is told apart from one with two members that exclude each other', () => {
+    const body = { legal_basis: 'x', task_id: 't', subject_id: 's' }
+    expect(checker('erasure-request.json')(body).map(fieldProblem)).toEqual([
+      { path: 'subject_id', message: 'cannot be given together with `task_id`' },
+    ])
   })
 })
