@@ -1,6 +1,15 @@
 // Reads the manifests, analyses them, and prints what was found.
 import type { Writable } from 'node:stream'
-import { analyse, isManifest, parseManifest, type ReadManifest, readPolicyFiles } from '@svc/engine'
+import {
+  analyse,
+  isManifest,
+  parseManifest,
+  parseTestFile,
+  type ReadManifest,
+  readIfThere,
+  readPolicyFiles,
+  testFilesOf,
+} from '@svc/engine'
 import { jsonText, printable } from '@svc/proof'
 import { type Checked, checkedLines } from './check-text.js'
 
@@ -26,7 +35,7 @@ export async function runCheck(
     err.write(`svc check: ${printable(problem)}\n`)
     return 2
   }
-  const manifests = files.map(({ path, text }) => ({ file: path, text, reading: parseManifest(text, path) }))
+  const manifests = files.map(({ path, text }) => readManifest(path, text))
   const invalid = manifests.flatMap(({ reading }) => reading.errors)
   for (const { file, line, column, message } of invalid)
     err.write(`${printable(`${file}:${line}:${column}: ${message}`)}\n`)
@@ -34,6 +43,15 @@ export async function runCheck(
   out.write(options.json ? `${jsonText({ checked })}\n` : textOf(checked, options.paths === true))
   const warnings = checked.some(({ findings }) => findings.some(({ severity }) => severity === 'warning'))
   return invalid.length > 0 || (warnings && options.strict === true) ? 1 : 0
+}
+
+function readManifest(file: string, text: string) {
+  const reading = parseManifest(text, file)
+  const names = reading.value?.policies.map(({ name }) => name) ?? []
+  const tests_beside = testFilesOf(file).flatMap(
+    (path) => parseTestFile(readIfThere(path) ?? '', path, names).value ?? [],
+  )
+  return { file, text, reading, tests_beside }
 }
 
 function checkedSets(manifests: readonly ReadManifest[], together: boolean): Checked[] {

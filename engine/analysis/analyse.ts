@@ -22,6 +22,8 @@ export interface ReadManifest {
   readonly text: string
   /** What `parseManifest` returned for the text. */
   readonly reading: Pick<ManifestReading, 'value' | 'lines'>
+  /** The tests of a file beside it. */
+  readonly tests_beside?: readonly ManifestTest[]
 }
 
 export interface Analysis {
@@ -35,7 +37,10 @@ export interface Analysis {
 
 /** Analyses the policies of all manifests as one set, as an agent has them to which all are assigned. */
 export function analyse(manifests: readonly ReadManifest[]): Analysis {
-  const tests = manifests.flatMap(({ reading }) => reading.value?.tests ?? [])
+  const tests = manifests.flatMap(({ reading, tests_beside = [] }) => [
+    ...(reading.value?.tests ?? []),
+    ...tests_beside,
+  ])
   const policies = manifests
     .flatMap(placedPolicies)
     .map(({ policy, place, waived }, index) => examine(policy, place, index, waived))

@@ -46,9 +46,9 @@ const checkTestFile = lazyCheck(testFileShape, 'yaml')
 
 /**
  * Reads a manifest; never throws. Any error makes the manifest invalid; its valid policies are returned all the same, for
- * callers that enforce as much as possible.
+ * callers that enforce as much as possible. Warnings also name steps of `tests_beside`, the tests of a file beside it.
  */
-export function parseManifest(text: string, file: string): ManifestReading {
+export function parseManifest(text: string, file: string, tests_beside: readonly ManifestTest[] = []): ManifestReading {
   const yaml = withVersionAsText(readYaml(text))
   const { positionOf } = yaml
   const notes = newNotes(yaml, file)
@@ -67,7 +67,7 @@ export function parseManifest(text: string, file: string): ManifestReading {
   for (const [index, { params = {}, scope }] of valid)
     noteWords(unknownWordsIn(params, scope), ['policies', `${index}`, 'params'], notes)
   noteTestWords(manifest.tests, notes)
-  noteUntargeted(valid, manifest.tests, notes)
+  noteUntargeted(valid, [...manifest.tests.map(([, test]) => test), ...tests_beside], notes)
   const lines = valid.map(([index]) => positionOf(['policies', `${index}`], false).line)
   const usable = hasHead(written) && !['', 'name', 'version', 'policies'].some((path) => broken.has(path))
   const value = usable ? withOnly(written as Manifest, manifest, valid) : null
@@ -90,10 +90,9 @@ function noteTestWords(tests: Indexed<ManifestTest>, notes: Notes): void {
   for (const [index, test] of tests) noteWords(unknownWordsInTest(test), ['tests', `${index}`], notes)
 }
 
-function noteUntargeted(policies: Indexed<ManifestPolicy>, tests: Indexed<ManifestTest>, notes: Notes): void {
-  const all = tests.map(([, test]) => test)
+function noteUntargeted(policies: Indexed<ManifestPolicy>, tests: readonly ManifestTest[], notes: Notes): void {
   for (const [index, policy] of policies) {
-    const found = untargetedIn(policy, all)
+    const found = untargetedIn(policy, tests)
     if (found === null) continue
     const path = ['policies', `${index}`, ...found.path]
     notes.add('no-target', path, `${shownPath(path)} ${found.predicate}`)

@@ -6,7 +6,7 @@ import { type Coverage, coverageOf, type PolicyCoverage, type Tally } from './co
 import { isTestFile, manifestsOfTestFile, testFilesOf } from './file-names.js'
 import { isManifest, looksLikeTests } from './looks-like-manifest.js'
 import { type ManifestReading, parseManifest } from './parse.js'
-import { chosenOf, type LocatedTest, resultsOf, type SourceFile, suiteOf } from './suites.js'
+import { chosenOf, type LocatedTest, resultsOf, type SourceFile, type Suite, suiteOf } from './suites.js'
 import { setsByAgent } from './test.js'
 import { waiverEnd } from './waiver-days.js'
 
@@ -106,14 +106,12 @@ function suitesBeside(path: string, testFiles: readonly SourceFile[], value: Man
 function validateManifest(file: SourceFile, testFiles: readonly SourceFile[], options: ValidationOptions): Validated {
   const { path, text } = file
   const reading = parseManifest(text ?? '', path)
-  const { value, errors, warnings } = reading
-  const suites = [
-    { file: path, tests: value?.tests ?? [], positionOf: reading.positionOf },
-    ...suitesBeside(path, testFiles, value, errors.length > 0),
-  ]
+  const { value, errors } = reading
+  const beside = suitesBeside(path, testFiles, value, errors.length > 0)
+  const suites = [{ file: path, tests: value?.tests ?? [], positionOf: reading.positionOf }, ...beside]
   const findings = [
     ...errors,
-    ...warnings,
+    ...warningsWith(reading, file, beside),
     ...suites.flatMap((suite) => suite.findings ?? []),
     ...waiverDays(reading, path, options),
   ]
@@ -152,6 +150,17 @@ function validateManifest(file: SourceFile, testFiles: readonly SourceFile[], op
       ...(coverage?.policies ?? []).flatMap((policy, index) => untested(policy, path, reading.lines[index] ?? 1)),
     ],
   }
+}
+
+/** The warnings of a manifest; those about its tests name the tests of files beside it as well. */
+function warningsWith(
+  { warnings }: ManifestReading,
+  { path, text }: SourceFile,
+  beside: readonly Pick<Suite, 'tests'>[],
+): readonly Finding[] {
+  const tests = beside.flatMap((suite) => suite.tests)
+  const named = tests.length > 0 && warnings.some(({ id }) => id === 'no-target')
+  return named ? parseManifest(text ?? '', path, tests).warnings : warnings
 }
 
 /** A waiver is for a time in which its reason can be removed: a year, and the last day; ms. */

@@ -60,6 +60,19 @@ describe('svc validate', () => {
     expect((await runSvc(['validate', path, '--strict'])).code).toBe(1)
   })
 
+  it.each(['validate', 'check'])(
+    '%s names steps of the tests in a file beside the manifest without a target',
+    async (command) => {
+      const policy = manifest().replace(/^policies:[\s\S]*/m, '')
+      const rule = 'rule_type: field_in_range, params: { field: input.amount, max: 9 }'
+      file('beside/a.yaml', `${policy}policies: [{ name: A, ${rule}, scope: step_execution, severity: critical }]\n`)
+      const step = '{ step_type: step.message, step_name: read_mail }'
+      file('beside/a.test.yaml', `tests: [{ name: t, step: ${step}, expect: { violated: [A] } }]\n`)
+      const { out } = await runSvc([command, join(folder, 'beside', 'a.yaml')])
+      expect(out).toContain('in the tests `read_mail`')
+    },
+  )
+
   it('counts YAML files that are no manifests, and reports one whose `policies` is misspelt', async () => {
     file('mixed/good.yaml', manifest())
     file('mixed/other.yaml', 'on: push\njobs: {}\n')
@@ -134,7 +147,7 @@ describe('svc test', () => {
 
   it('counts the conditions of a compound policy as parts to cover', async () => {
     const conditions =
-      '{ conditions: [{ rule_type: field_not_empty, params: { field: input.amount } }, { rule_type: history_contains, params: { step_type: step.gate } }] }'
+      '{ conditions: [{ rule_type: field_not_empty, params: { field: input.amount, target_step_names: [refund] } }, { rule_type: history_contains, params: { step_type: step.gate } }] }'
     const path = file('any.yaml', manifest(tests, conditions).replace('field_not_empty\n', 'any_of\n'))
     const { out } = await runSvc(['test', path, '--coverage', '--json'])
     expect(report(out).findings.map(({ message }) => message)).toEqual([
