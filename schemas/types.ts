@@ -638,6 +638,14 @@ export interface Assignment {
   checked_at: string | null
   assigned_at: string
   assigned_by: string | null
+  /**
+   * when the version in force was first put in force
+   */
+  in_force_since: string | null
+  /**
+   * who put it in force: a member, an API key, or `resync` or `webhook` after a push to the branch; null for a version of an earlier release
+   */
+  in_force_by: string | null
 }
 
 /**
@@ -3105,6 +3113,14 @@ export interface MadeAssignment {
   checked_at: string | null
   assigned_at: string
   assigned_by: string | null
+  /**
+   * when the version in force was first put in force
+   */
+  in_force_since: string | null
+  /**
+   * who put it in force: a member, an API key, or `resync` or `webhook` after a push to the branch; null for a version of an earlier release
+   */
+  in_force_by: string | null
 }
 
 /**

@@ -82,10 +82,12 @@ function assignmentLines(screen: Screen, assignment: Assignment, names: Readonly
   const { id, manifest_path, repo_id, status, manifest_sha, commit_sha, assigned_at, assigned_by } = assignment
   const { waivers, skipped, held_sha, ref } = assignment
   const where = repo_id === null ? 'the baseline' : `repository ${repo_id}${ref === null ? '' : `, branch ${ref}`}`
-  const who = assigned_by === null ? 'the platform' : (names.get(assigned_by) ?? assigned_by)
+  const { in_force_since, in_force_by } = assignment
+  const who = (id: string | null) => (id === null ? 'the platform' : (names.get(id) ?? id))
   const notes = [
     `version ${short(manifest_sha)}, ${commit_sha === null ? 'no commit' : `commit ${short(commit_sha)}`}`,
-    `since ${minute(assigned_at)}, by ${who}`,
+    ...(in_force_since === null ? [] : [`in force since ${minute(in_force_since)}, ${putBy(in_force_by, who)}`]),
+    `assigned at ${minute(assigned_at)}, by ${who(assigned_by)}`,
     ...(held_sha === null ? [] : [`a new version is held: \`svc approve-resync ${id}\` puts it in force`]),
     ...waivers.map(
       ({ policy, waived_until }) =>
@@ -97,6 +99,14 @@ function assignmentLines(screen: Screen, assignment: Assignment, names: Readonly
     `${manifest_path} of ${where}: assignment ${id}, ${status.replaceAll('_', ' ')}`,
     ...notes.flatMap((note) => indented(screen.svc, note, screen.width)),
   ]
+}
+
+/** The actors of the platform that read a branch after a push. */
+const readers: ReadonlySet<string> = new Set(['resync', 'webhook'])
+
+function putBy(id: string | null, who: (id: string | null) => string): string {
+  if (id === null) return 'by a push or a member'
+  return readers.has(id) ? 'by a push to the branch' : `by ${who(id)}`
 }
 
 /** Each policy with its values; the strictest severity first. */

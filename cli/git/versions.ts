@@ -97,10 +97,13 @@ async function approveManifest(client: Client, repo_id: number, path: string, sh
     const version = versionIn(before.held_sha ?? undefined)
     const after = await client.post<Assignment>(`${pathOf(String(before.id))}/approve`, version, readingTimeoutMs)
     approved.push(after)
-    const reasons = before.conditions.map(({ message }) => message.replace(/: to put it in force, run .*$/, ''))
+    const reasons = before.conditions.flatMap(
+      ({ message }) =>
+        /^the new version waits for an approval, because (.*): to put it in force, run /s.exec(message)?.[1] ?? [],
+    )
     lines.push(
       ...assignmentOutput(client.svc, after).lines,
-      ...reasons.flatMap((reason) => indented(client.svc, `approved: ${reason}`)),
+      ...reasons.flatMap((reason) => indented(client.svc, `this version was held, because ${reason}`)),
     )
   }
   return { lines, json: { assignments: approved }, isUnreached: approved.some(({ status }) => status !== 'synced') }

@@ -50,7 +50,7 @@ it('agents are listed, and one is shown with the policies in force, their values
     /\nstate +active\nengine +none has reported\nincidents +\d+ open or active: `npx --no-install svc incidents --agent desk`\n/,
   )
   expect(shown).toMatch(
-    /\n16 policies are in force\n\n\S*agentic-baseline\.yaml of the baseline: assignment \d+, synced\n {4}version [0-9a-f]{10}, no commit\n {4}since \S+Z, by \S+\n/,
+    /\n16 policies are in force\n\n\S*agentic-baseline\.yaml of the baseline: assignment \d+, synced\n {4}version [0-9a-f]{10}, no commit\n {4}in force since \S+Z, by \S+\n {4}assigned at \S+Z, by \S+\n/,
   )
   expect(shown).toMatch(
     /\nwritten by hand\n {2}critical {2}Refunds are small\n {6}field_in_range (?=.*field: input\.amount)(?=.*max: 50).*target_step_names: \[refund\]\n$/,

@@ -223,6 +223,28 @@ describe('a new user', () => {
     expect(await svc(...pasted)).toContain(`version ${rolled}\n`)
   })
 
+  it('shows what is in force after an approval by manifest, since when, and by which way', async () => {
+    push(manifest('reason', 'amount'))
+    await svc('resync', '--repo-id', String(repo_id))
+    const sha = push(manifest('amount'))
+    await svc('resync', '--repo-id', String(repo_id))
+    const approved = (await svc('approve-resync', '--repo-id', String(repo_id), '--manifest', `./${path}`)).replaceAll(
+      /\s+/g,
+      ' ',
+    )
+    expect(approved).toContain(`synced, 1 policy is in force, of \`${path}\` version ${sha} `)
+    expect(approved).toContain('this version was held, because ')
+    expect(approved).not.toContain('waits')
+    const shown = await svc('agent', 'show', 'desk')
+    expect(shown).toMatch(
+      new RegExp(`version ${sha.slice(0, 10)}.*\\n {4}in force since \\S+, by [^\\n]+\\n {4}assigned at `),
+    )
+    const { in_force_by, assigned_by } = (await svcJson<AssignmentList>('list-assignments')).assignments.find(
+      (one) => one.id === id,
+    ) as Assignment
+    expect(in_force_by).toBe(assigned_by)
+  })
+
   it('disconnects the repository after its assignment is removed', async () => {
     expect(await svc('disconnect-repo', String(repo_id))).toBe(
       `1 svc: assignment ${id} uses this repository: remove it first, with \`npx --no-install svc unassign-manifest ID\` or DELETE /api/v1/assignments/{id}\n`,

@@ -40,6 +40,7 @@ import * as deactivatedAgents from './0035-deactivated-agents.js'
 import * as heldLogs from './0036-held-logs.js'
 import * as stopsOfKeys from './0037-stops-of-keys.js'
 import * as logConfirmations from './0038-log-confirmations.js'
+import * as authorsOfVersions from './0039-authors-of-versions.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -78,6 +79,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0036-held-logs', migration: heldLogs },
   { name: '0037-stops-of-keys', migration: stopsOfKeys },
   { name: '0038-log-confirmations', migration: logConfirmations },
+  { name: '0039-authors-of-versions', migration: authorsOfVersions },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -16,10 +16,17 @@ const columns = `a.id, a.agent_id, a.repo_id, a.manifest_path, a.manifest_sha, a
   a.manifest_name, a.manifest_repo,
   a.core_version, ${status} as status, a.conditions, a.pin, a.pinned_sha, a.held_sha, a.rejected_shas, a.policies, a.skipped,
   a.waivers, coalesce(${utcText('r.last_checked_at')}, ${utcText('a.created_at')}) as checked_at,
-  ${utc('a.created_at', 'assigned_at')}, a.assigned_by`
+  ${utc('a.created_at', 'assigned_at')}, a.assigned_by, ${utc('f.from_at', 'in_force_since')}, f.put_by as in_force_by`
 
-/** Assignments with the repositories that they are from; the baseline is from none. */
-const tables = 'assignments a left join repositories r on r.org_id = a.org_id and r.id = a.repo_id'
+/**
+ * Assignments with the repositories that they are from, where the baseline is from none, and with the beginning of the version in
+ * force. A version that was put again, such as by another release of the engine, began the first time.
+ */
+const tables = `assignments a left join repositories r on r.org_id = a.org_id and r.id = a.repo_id
+  left join lateral (select v.from_at, v.put_by from assignment_versions v
+    where v.org_id = a.org_id and v.assignment_id = a.id and v.number > coalesce((select max(w.number) from assignment_versions w
+      where w.org_id = a.org_id and w.assignment_id = a.id and w.manifest_sha <> a.manifest_sha), 0)
+    order by v.number limit 1) f on true`
 
 interface NewAssignment {
   readonly agent_id: string

@@ -33,10 +33,10 @@ export async function beginVersion(
   log_index: number,
 ): Promise<void> {
   await tx.query(
-    `insert into assignment_versions (org_id, assignment_id, number, manifest_sha, commit_sha, from_index, from_at)
-     select $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6 from assignment_versions
+    `insert into assignment_versions (org_id, assignment_id, number, manifest_sha, commit_sha, from_index, from_at, put_by)
+     select $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7 from assignment_versions
      where org_id = $1 and assignment_id = $2`,
-    [scope.org_id, assignment_id, manifest_sha, commit_sha, log_index, isoTime(now)],
+    [scope.org_id, assignment_id, manifest_sha, commit_sha, log_index, isoTime(now), scope.actor.id],
   )
 }
 
