@@ -77,6 +77,8 @@ export function isIn({ phrases, wholes }: Texts, value: Value): boolean {
   if (!value.wholes.every((whole) => wholes.has(whole))) return false
   if (phrases.has(value.words)) return true
   const letters = value.words.join('')
+  // The low lines of `_kim@example.org_`, which Markdown makes emphasis, are parts of its words.
+  if (letters === value.wholes[0]) return true
   return isGroupable(letters) && phrases.spells(letters)
 }
 
