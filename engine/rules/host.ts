@@ -25,12 +25,13 @@ export function readHost(text: string): HostReading {
 
 /**
  * The hosts that a text may mean. A text with an at sign and without a scheme is a mail address, whose domain stands after the
- * last one; where a host could end before it, that host counts as well, because readers of addresses and of links differ.
+ * last one; where a host could end before it, that host counts as well, because readers of addresses and of links differ. `file:` and
+ * a drive letter can begin an address too.
  */
 export function readHosts(text: string): readonly HostReading[] {
   const seen = trimmed(text)
   const at = lastAt(seen)
-  if (at === -1 || hasScheme(seen)) return [readHost(text)]
+  if (at === -1 || isAbsoluteFile(seen) || (hasScheme(seen) && !isPath(seen))) return [readHost(text)]
   const local = seen.slice(0, at)
   const mail = mailHost(seen, local)
   return /[\\/?#]/.test(local) && !isPath(seen) ? [mail, readHost(text)] : [mail]
@@ -66,6 +67,11 @@ function trimmed(text: string): string {
 /** One slash, a dot or two and a slash, `~`, a drive letter, or `file:`; two slashes of any kind begin a host. */
 function isPath(text: string): boolean {
   return /^(\/(?![\\/])|\.{1,2}\/|~|[A-Za-z]:(?:[\\/]|$)|file:)/i.test(text)
+}
+
+/** `file:///`, whose colon and slashes no program reads as a part of an address. */
+function isAbsoluteFile(text: string): boolean {
+  return /^file:[\\/]{3}/i.test(text)
 }
 
 function absolute(text: string): string {
