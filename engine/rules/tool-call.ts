@@ -3,13 +3,11 @@
 import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
 import { hasGateForm } from './gate-words.js'
 import { compileStepField } from './lookup.js'
+import { isModelRequest } from './model-requests.js'
 
 /** Steps of these types often have no name; a name is the one of a tool. */
 const withOptionalName: ReadonlySet<string> = new Set(['step.message', 'step.exec', 'step.self', 'step.credential'])
 const lifeCycle: ReadonlySet<string> = new Set(['task.start', 'task.end', 'task.error', 'task.idle'])
-
-/** Members of `input` in which callers of models write what they ask. The arguments of a tool have other names. */
-const modelInputs = ['messages', 'prompt', 'prompts', 'system', 'instructions', 'contents', 'model']
 
 const acts = ['exec.command', 'target.path', 'tool.source'].map((path) => compileStepField(path, 'field'))
 
@@ -29,8 +27,8 @@ export function callsTool(step: Step, isKnown: (name: string) => boolean): boole
 
 function isModelCall(step: Step): boolean {
   const { verb, input } = step
-  if (verb !== undefined && verb !== 'POST') return false
-  return (isEmpty(input) || modelInputs.some((name) => Object.hasOwn(input, name))) && !isAct(step)
+  if (verb !== undefined && verb !== 'POST' && verb !== 'GET') return false
+  return (isEmpty(input) || isModelRequest(input)) && !isAct(step)
 }
 
 function isCheck(step: Step): boolean {
