@@ -10,6 +10,8 @@ export const declaredTools = 'declared_tools'
 /** The names in a context; null where there is no list. */
 export interface Names {
   readonly in: (context: RuleContext) => ReadonlySet<string> | null
+  /** The names of the agent, also those that its task leaves out; null where there is no list. */
+  readonly ofAgent: (context: RuleContext) => ReadonlySet<string> | null
   /** False where neither the context nor the agent has a value, which can be one that is not a list. */
   readonly areDeclared: (context: RuleContext) => boolean
   /** The first names of a list that `in` returned. */
@@ -22,11 +24,13 @@ export function namesOfAgent(field: string): Names {
   const inAgent = compileField(`agent.${field}`, 'agent_field')
   const setOf = nameSets()
   const texts = new WeakMap<ReadonlySet<string>, string>()
+  const namesIn = (context: RuleContext) => {
+    const list = inContext(context) ?? inAgent(context)
+    return Array.isArray(list) ? setOf(list) : null
+  }
   return {
-    in: (context) => {
-      const list = inContext(context) ?? inAgent(context)
-      return Array.isArray(list) ? setOf(list) : null
-    },
+    in: namesIn,
+    ofAgent: (context) => namesIn({ ...context, history: { ...context.history, tools: null } }),
     areDeclared: (context) => (inContext(context) ?? inAgent(context)) !== null,
     listed: (known) => {
       const text = texts.get(known) ?? listed([...known])
@@ -73,10 +77,12 @@ export function notListed(context: StepContext, field: string, names: Names): Wo
   const { step_name } = context.step
   const known = names.in(context)
   if (known === null) return withoutList(step_name, field)
-  const isOfTask = field === declaredTools && isFewerInTask(context, names)
+  const missing = field === declaredTools ? missingInAgent(context, names) : known
+  const isOfTask = missing === null
   const whose =
     field === declaredTools ? `the declared tools of ${isOfTask ? 'this task' : 'the agent'}` : ofAgent(field)
-  const which = known.size === 0 ? ', which are none' : `: ${names.listed(known)}`
+  const shown = missing ?? known
+  const which = shown.size === 0 ? ', which are none' : `: ${names.listed(shown)}`
   if (step_name === undefined)
     return { message: `the step has no \`step_name\`; it must be one of ${whose}${which}`, remedy: nameIt }
   const name = literal(step_name)
@@ -104,10 +110,10 @@ function ofAgent(field: string): string {
   return `\`${field}\` of the agent`
 }
 
-/** Whether the task declares tools, and its agent none or the one of the step. */
-function isFewerInTask(context: StepContext, names: Names): boolean {
+/** The tools of the agent, if the one of the step is not among them; null if only the task leaves it out. */
+function missingInAgent(context: StepContext, names: Names): ReadonlySet<string> | null {
   const { step, history } = context
-  if (history.tools === null) return false
-  const known = names.in({ ...context, history: { ...history, tools: null } })
-  return known === null || step.step_name === undefined || known.has(step.step_name)
+  const ofAgent = names.ofAgent(context)
+  const isMissing = step.step_name === undefined ? history.tools === null : !ofAgent?.has(step.step_name)
+  return isMissing ? ofAgent : null
 }

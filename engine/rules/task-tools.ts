@@ -45,6 +45,16 @@ export function narrowTools(history: History, declared: unknown): void {
   else if (tools !== declared && tools.some(isMissingIn(declared))) history.tools = fewer(tools, declared)
 }
 
+/** Limits the tools of the task to those that its agent declares now. Content of others must not widen a list that follows it. */
+export function narrowToolsToFacts(history: History, facts: JsonMap): void {
+  if (history.others !== null && Object.hasOwn(facts, registeredMember)) {
+    const registered = facts[registeredMember]
+    // Without an earlier list, nothing shows that the content did not name the tools.
+    narrowTools(history, Array.isArray(registered) || history.tools !== null ? registered : [])
+  }
+  narrowTools(history, facts.declared_tools)
+}
+
 /** Reads `declared_tools` of the context or the agent, limited to the tools of the task. */
 export function toolsGetter(source: 'context' | 'agent'): (context: RuleContext) => unknown {
   const known = new WeakMap<readonly unknown[], WeakMap<readonly unknown[], readonly unknown[]>>()

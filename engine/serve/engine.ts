@@ -19,7 +19,7 @@ import {
 import { registrationFacts } from '../agent/registration.js'
 import { occasionIn, record } from '../policy/history.js'
 import { isEnd } from '../policy/plan.js'
-import { narrowTools, registeredMember } from '../rules/task-tools.js'
+import { narrowToolsToFacts } from '../rules/task-tools.js'
 import type { PolicySource } from '../source/source.js'
 import type { LastSteps } from '../trace/last-steps.js'
 import type { Sink } from '../trace/sink.js'
@@ -135,9 +135,7 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
 /** The tools that the agent declares now can only limit those that the task began with. */
 function setFacts(task: Task, facts: JsonMap): void {
   task.facts = facts
-  // Content of others must not widen a list that is declared after it.
-  if (task.history.others !== null) narrowTools(task.history, facts[registeredMember])
-  narrowTools(task.history, facts.declared_tools)
+  narrowToolsToFacts(task.history, facts)
 }
 
 /** Rejects a request that gives one value twice: the engine would silently ignore one of the two. */

@@ -268,6 +268,20 @@ describe('the agent', () => {
     expect(await refund('not read')).toBe(false)
   })
 
+  it('has no tools without a registration if it declares its first list after content of others', async () => {
+    const isBlocked = async (task_id: string) =>
+      (await evaluate(tool, contextOf(task_id, { agent_id: 'unregistered', declared_tools: ['search'] }))).blocked
+    const read = (task_id: string) => {
+      const properties = { content: { trust: 'public' } }
+      return serve.post('/record', { step: { ...tool, agent_id: 'unregistered', task_id, properties } })
+    }
+    await read('list after content')
+    expect(await isBlocked('list after content')).toBe(true)
+    expect(await isBlocked('list before content')).toBe(false)
+    await read('list before content')
+    expect(await isBlocked('list before content')).toBe(false)
+  })
+
   it('has the tools that its task began with, and later contexts only limit them', async () => {
     const as = (declared_tools: string[]) => contextOf('fixed tools', { agent_id: 'other clerk', declared_tools })
     const isBlocked = async (...tools: string[]) => (await evaluate(tool, as(tools))).blocked
