@@ -83,8 +83,8 @@ export const listing = [
   },
   {
     "path": "security/agentic-baseline.yaml",
-    "blob_sha": "c13e8029a9f84fc62d2050abaec6c8e778528066",
-    "size": 29456,
+    "blob_sha": "0e7f973a1843667eb9d764109293b18f93b538da",
+    "size": 29458,
     "name": "Baseline",
     "version": "2.0.0",
     "policies": 15

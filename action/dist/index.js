@@ -210,12 +210,12 @@ function parseAny(text) {
 }
 
 // schemas/text.ts
-const plain$2 = /^[ -~]*$/;
+const plain$3 = /^[ -~]*$/;
 const hidden = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]/u;
 const joined$1 = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)\u200D(?=\p{Extended_Pictographic})|(?<=\p{Emoji})\uFE0F|(?<=[\u0600-\u07FF\u0900-\u109F\u1780-\u17FF])[\u200C\u200D](?=\p{L})/gu;
 const breaks = /\r\n|[\n\t]/g;
 function hiddenCharacter(text, format) {
-	if (plain$2.test(text)) return null;
+	if (plain$3.test(text)) return null;
 	const code = hidden.exec((format === "lines" ? text.replaceAll(breaks, " ") : text).replaceAll(joined$1, ""))?.[0].codePointAt(0);
 	return code === void 0 ? null : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
@@ -8311,7 +8311,7 @@ function readHost(text) {
 function readHosts(text) {
 	const seen = trimmed$1(text);
 	const at = lastAt(seen);
-	if (at === -1 || hasScheme(seen)) return [readHost(text)];
+	if (at === -1 || isAbsoluteFile(seen) || hasScheme(seen) && !isPath(seen)) return [readHost(text)];
 	const local = seen.slice(0, at);
 	const mail = mailHost(seen, local);
 	return /[\\/?#]/.test(local) && !isPath(seen) ? [mail, readHost(text)] : [mail];
@@ -8340,6 +8340,9 @@ function trimmed$1(text) {
 }
 function isPath(text) {
 	return /^(\/(?![\\/])|\.{1,2}\/|~|[A-Za-z]:(?:[\\/]|$)|file:)/i.test(text);
+}
+function isAbsoluteFile(text) {
+	return /^file:[\\/]{3}/i.test(text);
 }
 function absolute(text) {
 	if (/^[\\/]{2}/.test(text)) return `http://${text.slice(2)}`;
@@ -22526,7 +22529,7 @@ function textAdvice({ enum: values }, data) {
 	const isAccepted = (text) => values === void 0 || values.includes(text);
 	if (typeof data === "number" || typeof data === "boolean") return isAccepted(String(data)) ? written(`"${data}"`) : "";
 	const [only, ...others] = Array.isArray(data) ? data : [];
-	return typeof only === "string" && others.length === 0 && isAccepted(only) ? written(plain$1(only)) : "";
+	return typeof only === "string" && others.length === 0 && isAccepted(only) ? written(plain$2(only)) : "";
 }
 function numberAdvice(type, form, data, name) {
 	const isAccepted = (value) => (type === "number" || Number.isSafeInteger(value)) && value >= (form.minimum ?? -Infinity) && value <= (form.maximum ?? Infinity) && value > (form.exclusiveMinimum ?? -Infinity) && value < (form.exclusiveMaximum ?? Infinity);
@@ -22549,11 +22552,11 @@ function booleanAdvice(data) {
 function listAdvice({ items = {}, minItems = 1 }, data) {
 	if (items.type === "object") return "; write a dash before each item, `- name: …`";
 	if (items.enum !== void 0) return enumListAdvice(items.enum.map(String), data);
-	const parts = typeof data === "string" ? itemsIn(data) : typeof data === "number" ? [String(data)] : [];
+	const parts = typeof data === "string" ? itemsIn$1(data) : typeof data === "number" ? [String(data)] : [];
 	const isNumber = items.type === "number" || items.type === "integer";
 	if (parts.length === 0 || isNumber || parts.length < minItems) return "; write a dash before each item";
 	const isAny = items.type === void 0 && items.anyOf === void 0;
-	return written(`[${parts.map((part) => typeof data === "number" && isAny ? part : plain$1(part)).join(", ")}]`);
+	return written(`[${parts.map((part) => typeof data === "number" && isAny ? part : plain$2(part)).join(", ")}]`);
 }
 function enumListAdvice(words, data) {
 	const such = `; write a list such as ${quote$2(`[${words.slice(0, 2).join(", ")}]`)}`;
@@ -22578,12 +22581,12 @@ function mapAdvice(data) {
 	if (name !== void 0) return `; write a space after the colon, ${quote$2(`${name}: ${rest}`)}`;
 	return Array.isArray(data) ? "; write `key: value` pairs, without dashes or brackets" : "; write `key: value` in lines below it";
 }
-function itemsIn(text) {
+function itemsIn$1(text) {
 	if (text.trim() === "") return [];
 	const parts = text.split(/[,;]/).map((part) => part.trim());
 	return parts.length > 1 && parts.every((part) => /^[\w.-]+$/.test(part)) ? parts : [text];
 }
-function plain$1(text) {
+function plain$2(text) {
 	return /^[A-Za-z_][\w./ -]*$/.test(text) && !/^(true|false|null)$/i.test(text) ? text.trim() : JSON.stringify(text);
 }
 
@@ -23802,9 +23805,9 @@ function opened(value) {
 		at: 0
 	};
 }
-const plain = /^[ !#-[\]-~]*$/;
+const plain$1 = /^[ !#-[\]-~]*$/;
 function quote(text) {
-	if (plain.test(text)) return `"${text}"`;
+	if (plain$1.test(text)) return `"${text}"`;
 	if (!text.isWellFormed()) throw new TypeError("a string with a lone surrogate has no canonical form");
 	return JSON.stringify(text);
 }
@@ -23871,11 +23874,19 @@ function namesOfAgent(field) {
 	const inAgent = compileField(`agent.${field}`, "agent_field");
 	const setOf = nameSets();
 	const texts = /* @__PURE__ */ new WeakMap();
+	const namesIn = (context) => {
+		const list = inContext(context) ?? inAgent(context);
+		return Array.isArray(list) ? setOf(list) : null;
+	};
 	return {
-		in: (context) => {
-			const list = inContext(context) ?? inAgent(context);
-			return Array.isArray(list) ? setOf(list) : null;
-		},
+		in: namesIn,
+		ofAgent: (context) => namesIn({
+			...context,
+			history: {
+				...context.history,
+				tools: null
+			}
+		}),
 		areDeclared: (context) => (inContext(context) ?? inAgent(context)) !== null,
 		listed: (known) => {
 			const text = texts.get(known) ?? listed$3([...known]);
@@ -23905,9 +23916,11 @@ function notListed(context, field, names) {
 	const { step_name } = context.step;
 	const known = names.in(context);
 	if (known === null) return withoutList(step_name, field);
-	const isOfTask = field === "declared_tools" && isFewerInTask(context, names);
+	const missing = field === "declared_tools" ? missingInAgent(context, names) : known;
+	const isOfTask = missing === null;
 	const whose = field === "declared_tools" ? `the declared tools of ${isOfTask ? "this task" : "the agent"}` : ofAgent(field);
-	const which = known.size === 0 ? ", which are none" : `: ${names.listed(known)}`;
+	const shown = missing ?? known;
+	const which = shown.size === 0 ? ", which are none" : `: ${names.listed(shown)}`;
 	if (step_name === void 0) return {
 		message: `the step has no \`step_name\`; it must be one of ${whose}${which}`,
 		remedy: nameIt
@@ -23935,17 +23948,10 @@ function withoutList(step_name, field) {
 function ofAgent(field) {
 	return `\`${field}\` of the agent`;
 }
-function isFewerInTask(context, names) {
+function missingInAgent(context, names) {
 	const { step, history } = context;
-	if (history.tools === null) return false;
-	const known = names.in({
-		...context,
-		history: {
-			...history,
-			tools: null
-		}
-	});
-	return known === null || step.step_name === void 0 || known.has(step.step_name);
+	const ofAgent = names.ofAgent(context);
+	return (step.step_name === void 0 ? history.tools === null : !ofAgent?.has(step.step_name)) ? ofAgent : null;
 }
 
 // engine/rules/stricter.ts
@@ -24070,6 +24076,45 @@ function isPositive(word) {
 	return word === true || typeof word === "string" && positive.has(word.toLowerCase());
 }
 
+// engine/rules/model-requests.ts
+const asked = [
+	"messages",
+	"prompt",
+	"prompts",
+	"system",
+	"instructions",
+	"contents",
+	"model",
+	"inputText"
+];
+const content = /* @__PURE__ */ new Set([
+	"input",
+	"inputs",
+	"text",
+	"texts",
+	"message",
+	"documents",
+	"passages"
+]);
+const sampling = new Set("temperature top_p topP top_k topK min_p max_tokens maxTokens max_completion_tokens max_output_tokens maxOutputTokens max_new_tokens max_tokens_to_sample maxTokenCount max_gen_len num_predict frequency_penalty presence_penalty repetition_penalty repeat_penalty logit_bias logprobs top_logprobs reasoning reasoning_effort thinking generationConfig generation_config inferenceConfig textGenerationConfig additionalModelRequestFields".split(" "));
+const settings = new Set("query user metadata store stream stream_options n seed stop stop_sequences stopSequences tools tool_choice toolConfig tool_config parallel_tool_calls max_tool_calls functions function_call response_format service_tier modalities audio prediction prompt_cache_key safety_identifier verbosity web_search_options previous_response_id conversation include background truncation context_management dimensions encoding_format input_type embedding_types output_dimension outputDimensionality output_dtype taskType embeddingTypes normalize truncate top_n return_documents rank_fields max_chunks_per_doc max_tokens_per_doc systemInstruction system_instruction safetySettings safety_settings cachedContent labels anthropic_version anthropic_beta mcp_servers container guardrailConfig guardrailIdentifier performanceConfig promptVariables requestMetadata additionalModelResponseFieldPaths preamble chat_history parameters options format template raw keep_alive images suffix think context echo best_of".split(" "));
+function isModelRequest(input) {
+	if (asked.some((name) => Object.hasOwn(input, name))) return true;
+	const names = Object.keys(input);
+	if (names.includes("query") && !ranked.some((name) => names.includes(name))) return false;
+	if (names.some((name) => content.has(name) && isMap$1(input[name]))) return false;
+	const isMember = (name) => content.has(name) || sampling.has(name) || settings.has(name);
+	return names.every(isMember) && names.some((name) => content.has(name) || sampling.has(name));
+}
+const ranked = [
+	"documents",
+	"texts",
+	"passages"
+];
+function isMap$1(value) {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 // engine/rules/tool-call.ts
 const withOptionalName = /* @__PURE__ */ new Set([
 	"step.message",
@@ -24083,15 +24128,6 @@ const lifeCycle = /* @__PURE__ */ new Set([
 	"task.error",
 	"task.idle"
 ]);
-const modelInputs = [
-	"messages",
-	"prompt",
-	"prompts",
-	"system",
-	"instructions",
-	"contents",
-	"model"
-];
 const acts = [
 	"exec.command",
 	"target.path",
@@ -24108,8 +24144,8 @@ function callsTool(step, isKnown) {
 }
 function isModelCall(step) {
 	const { verb, input } = step;
-	if (verb !== void 0 && verb !== "POST") return false;
-	return (isEmpty(input) || modelInputs.some((name) => Object.hasOwn(input, name))) && !isAct(step);
+	if (verb !== void 0 && verb !== "POST" && verb !== "GET") return false;
+	return (isEmpty(input) || isModelRequest(input)) && !isAct(step);
 }
 function isCheck(step) {
 	return (step.verb === void 0 && isEmpty(step.input) || hasGateForm(step)) && !isAct(step);
@@ -26890,11 +26926,11 @@ function bare(text) {
 	while (to > from && !isPart(text, to - 1)) to--;
 	return text.slice(from, to);
 }
-const isLetter = /[\p{L}\p{N}\p{M}\p{Cs}]/u;
+const isLetter$1 = /[\p{L}\p{N}\p{M}\p{Cs}]/u;
 function isPart(text, index) {
 	const code = text.charCodeAt(index);
 	if (code < 128) return code >= 97 && code <= 122 || code >= 48 && code <= 57 || code >= 65 && code <= 90;
-	return isLetter.test(text[index]);
+	return isLetter$1.test(text[index]);
 }
 function partsOf(text, matches) {
 	if (!matches(text)) return [];
@@ -26927,39 +26963,131 @@ function isOpenAtEnd(word, matches) {
 const isSign = /[^\p{L}\p{N}\p{M}]/u;
 const leading = /* @__PURE__ */ new Set("@/\\:=");
 
-// engine/rules/wholes.ts
-const between$1 = /[\s"'<>`|,;()[\]{}\u2018\u2019\u201c\u201d\u00ab\u00bb]+/u;
-const hasSign = /@|:\/\/|[\p{L}\p{N}-]\.\p{L}/u;
-const hasDot = /[\p{L}\p{N}-]\.\p{L}/u;
-const scheme = /[a-z][a-z0-9+.-]*:\/\//;
-function wholesIn(text) {
-	if (!hasSign.test(text)) return [];
+// engine/rules/addresses.ts
+const domainEnd = /[^\p{L}\p{N}\p{M}._-]/u;
+const localStart = /[@,;:()[\]\\]/;
+const path = /^[:/?#\\][^,;'`|()[\]{}@]*/;
+const emphasis = /^[*_~`'|{/]+/;
+const mirrored = { "{": "}" };
+function addressesIn(word) {
 	const found = [];
-	for (const token of tokensIn(text)) {
-		found.push(keyOf$1(token));
-		const link = scheme.exec(token);
-		if (link !== null) found.push(keyOf$1(token.slice(link.index)), keyOf$1(token.slice(link.index + link[0].length)));
-		for (const piece of token.split(/[/?&=:#\\]+/)) {
-			if (!hasSign.test(piece)) continue;
-			found.push(keyOf$1(piece));
-			if (piece.includes("@")) found.push(keyOf$1(piece.slice(piece.lastIndexOf("@") + 1)));
-		}
+	let from = 0;
+	for (let at = word.indexOf("@"); at !== -1; at = word.indexOf("@", from)) {
+		const end = endOfDomain(word, at);
+		const written = word.slice(startOfLocal(word, from, at), at);
+		const local = unwrapped(from === 0 ? written : written.replace(/^[^\p{L}\p{N}_+-]+/u, ""), word.slice(end, end + 64));
+		const tail = tailAt(word, end);
+		const address = `${local}${word.slice(at, end)}`;
+		const readings = [address, `${address}${tail}`];
+		if (local.startsWith("-")) readings.push(address.replace(/^-+/, ""));
+		found.push({
+			whole: `${address}${tail}`,
+			readings,
+			domain: address.slice(address.lastIndexOf("@") + 1)
+		});
+		from = Math.max(end + tail.length, at + 1);
 	}
 	return found;
 }
+function startOfLocal(word, from, at) {
+	let start = at;
+	while (start > from && !localStart.test(word[start - 1])) start--;
+	while (start < at && word[start] === ".") start++;
+	return start;
+}
+function endOfDomain(word, at) {
+	let end = at;
+	while (word[end] === "@") {
+		const rest = word.slice(end + 1).search(domainEnd);
+		end = rest === -1 ? word.length : end + 1 + rest;
+	}
+	while (end > at + 1 && "._-".includes(word[end - 1])) end--;
+	return end;
+}
+function unwrapped(local, after) {
+	const signs = emphasis.exec(local)?.[0] ?? "";
+	const closing = [...signs].reverse().map((sign) => mirrored[sign] ?? sign);
+	return signs !== "" && after.startsWith(closing.join("")) ? local.slice(signs.length) : local;
+}
+function tailAt(word, end) {
+	const tail = path.exec(word.slice(end))?.[0] ?? "";
+	return word[end + tail.length] === "@" ? "" : bare(`x${tail}`).slice(1);
+}
+
+// engine/rules/wholes.ts
+const between$1 = /(?:[\s"<>\u2190-\u21ff\u2794-\u27be\u27f0-\u27ff\u2900-\u297f]|(?![\u00b7\u0375\u05f3\u05f4\u30fb\u2010\u2011\uff0d\uff3f\uff20\ufe6b])[^\0-\x7f\P{P}])+/u;
+const hasSign = /@|:\/\/|[\p{L}\p{N}-]\.\p{L}/u;
+const hasDot = /[\p{L}\p{N}-]\.\p{L}/u;
+const beforeLink = /(?<=[,;|'()[\]{}`*])(?=[a-z][a-z0-9+.-]*:\/\/)/;
+const segment = /[^,;'`|()[\]{}]*[/?#].*|[^,;'`|()[\]{}]+/gs;
+function wholesIn(text) {
+	if (!hasSign.test(text)) return [];
+	const found = [];
+	for (const item of itemsIn(text)) {
+		const link = linkStart(item);
+		if (link === -1) addPlain(found, item);
+		else addLink(found, item, link);
+	}
+	return found;
+}
+function addLink(found, item, start) {
+	const link = closed(item.slice(start));
+	found.push(linkKey(closed(item)), linkKey(link), bare(link.slice(link.indexOf("://"))));
+	for (const piece of item.split(/[/?&=:#\\,;]+/)) {
+		if (!hasSign.test(piece)) continue;
+		if (!piece.includes("@")) found.push(bare(piece));
+		for (const address of addressesIn(piece)) found.push(...address.readings, address.domain);
+	}
+}
+function addPlain(found, item) {
+	if (item.includes("@")) for (const { readings, domain } of addressesIn(item)) found.push(...readings, domain);
+	for (const part of item.match(segment) ?? []) {
+		if (!part.includes("@")) found.push(bare(closed(part)));
+		for (const piece of part.split(/[/?&=:#\\,;'`|()[\]{}]+/)) if (!piece.includes("@") && hasDot.test(piece)) found.push(bare(piece));
+	}
+}
 function wholesOf(value) {
 	if (!hasSign.test(value)) return none;
-	return tokensIn(value).filter((token) => /@|:\/\//.test(token) || hasDot.test(token.split(/[/?#:\\]/, 1)[0])).map(keyOf$1);
+	return itemsIn(value).flatMap((item) => {
+		if (linkStart(item) !== -1) return linkKey(closed(item));
+		const hosts = (item.match(segment) ?? []).filter((part) => !part.includes("@") && hasDot.test(part.split(/[/?#:\\]/, 1)[0]));
+		return [...addressesIn(item).map(({ whole }) => whole), ...hosts.map((host) => bare(closed(host)))];
+	});
 }
 const none = [];
-function tokensIn(text) {
-	return composed(text).toLowerCase().split(between$1).filter((token) => hasSign.test(token));
+function itemsIn(text) {
+	return plain(composed(text).toLowerCase()).split(between$1).filter((word) => hasSign.test(word)).flatMap((word) => word.split(beforeLink));
 }
-function keyOf$1(token) {
-	const own = token.replace(new RegExp(`^${scheme.source}`), "//");
-	if (own.startsWith("//")) return `//${bare(own)}`;
-	return own.includes("@") ? own.replace(/^[^\p{L}\p{N}_+-]+/u, "").replace(/[^\p{L}\p{N}]+$/u, "") : bare(own);
+function plain(text) {
+	return (text.includes("|") ? text.replaceAll(/<([^<>|\s]+)\|([^<>]*)>/g, "<$1> <$2>") : text).replaceAll(/(?<=[a-z0-9-])[\u3002\uff0e\uff61](?=[a-z0-9-])/g, ".");
 }
+function linkStart(item) {
+	for (let end = item.indexOf("://"); end !== -1; end = item.indexOf("://", end + 1)) {
+		let start = end;
+		while (start > 0 && /[a-z0-9+.-]/.test(item[start - 1])) start--;
+		while (start < end && !/[a-z]/.test(item[start])) start++;
+		if (start < end) return start;
+	}
+	return -1;
+}
+function linkKey(item) {
+	return linkStart(item) === 0 ? `//${bare(item.slice(item.indexOf("://")))}` : bare(item);
+}
+const openings = {
+	")": "(",
+	"]": "[",
+	"}": "{"
+};
+function closed(link) {
+	const open = [];
+	for (let at = 0; at < link.length; at++) {
+		const character = link[at];
+		if ("([{".includes(character)) open.push(character);
+		else if (openings[character] !== void 0 && open.pop() !== openings[character] && !isLetter.test(link[at + 1] ?? "")) return link.slice(0, at);
+	}
+	return link;
+}
+const isLetter = /[\p{L}\p{N}]/u;
 
 // engine/rules/given.ts
 const maxWords = 5e4;
@@ -27010,6 +27138,7 @@ function isIn({ phrases, wholes }, value) {
 	if (!value.wholes.every((whole) => wholes.has(whole))) return false;
 	if (phrases.has(value.words)) return true;
 	const letters = value.words.join("");
+	if (letters === value.wholes[0]) return true;
 	return isGroupable(letters) && phrases.spells(letters);
 }
 function isGroupable(letters) {
