@@ -58,8 +58,9 @@ export function settle(files: readonly PolicyFile[], before: Versions): Settled 
       remarks.push({ ...noRemarks, outdated })
       continue
     }
-    versions.set(file.path, kept(known))
-    remarks.push(remarksOn(found, known))
+    const version = withoutRemoved(kept(known), found)
+    versions.set(file.path, version)
+    remarks.push(remarksOn(found, version))
   }
   for (const [path, known] of before) {
     const moved = files.some(({ sha }) => sha === known.file.sha)
@@ -81,6 +82,15 @@ export function settle(files: readonly PolicyFile[], before: Versions): Settled 
 /** The version while another one is what the file offers: what was rejected of it is no longer offered. */
 function kept(known: Version): Version {
   return { ...known, rejected: { policies: [], others: [], whole: false } }
+}
+
+/** The version in effect without the policies that the file no longer has; the whole version if the names cannot be read. */
+function withoutRemoved(known: Version, { value, rejected }: Version): Version {
+  const names = new Set([...(value?.policies ?? []), ...rejected.policies].map(({ name }) => name))
+  const isUnknown = rejected.whole || [...names].some((name) => /^policies\.\d+$/.test(name))
+  if (isUnknown || known.value === null) return known
+  const policies = known.value.policies.filter(({ name }) => names.has(name))
+  return { ...known, value: { ...known.value, policies } }
 }
 
 /** The version found; a policy that was in effect and is invalid in it stays as it was, also where the file was never valid. */

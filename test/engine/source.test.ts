@@ -249,13 +249,28 @@ describe('files', () => {
     {
       name: 'a policy is missing and another is invalid',
       text: file(one('a', wrongRule)),
+      policy_count: 1,
       dropped: [],
       outdated: ['a'],
+    },
+    {
+      name: 'a policy is missing, another is invalid and a new one is invalid',
+      text: file(one('b', wrongRule), one('c', wrongRule)),
+      policy_count: 1,
+      dropped: ['c'],
+      outdated: ['b'],
+    },
+    {
+      name: 'a policy is missing and another has no name',
+      text: file(one('a'), one('b').replace('name: b, ', '')),
+      dropped: ['policies.1'],
+      outdated: [],
     },
     { name: 'the file is not YAML', text: 'policies: [', dropped: [], outdated: ['a', 'b'] },
     {
       name: 'the file has no name',
       text: file(one('a'), one('c')).replace('name: M', ''),
+      policy_count: 1,
       dropped: ['c'],
       outdated: ['a'],
     },
@@ -267,13 +282,17 @@ describe('files', () => {
       ignored: ['waivers.0'],
     },
   ])('count what is not in effect when $name', async ({ text, dropped, outdated, ...others }) => {
-    const { ignored } = { ignored: [] as string[], ...others }
+    const { ignored, policy_count } = { ignored: [] as string[], policy_count: 2, ...others }
     serve = await startServe(['--policy-file', 'p.yaml'], { 'p.yaml': file(one('a'), one('b')) })
     writeFileSync(join(serve.folder, 'p.yaml'), text)
     const { body } = await serve.call<EngineHealth>('POST', '/reload')
     const names = (rows: EngineHealth['dropped']) => rows.map(({ name }) => name).sort()
     expect([names(body.dropped), names(body.outdated), names(body.ignored)]).toEqual([dropped, outdated, ignored])
-    expect(body).toMatchObject({ policy_count: 2, policies_offered: 2 + dropped.length, load_state: 'enforcing' })
+    expect(body).toMatchObject({
+      policy_count,
+      policies_offered: policy_count + dropped.length,
+      load_state: 'enforcing',
+    })
   })
 
   it('that are partly invalid have their valid policies in effect, and the others reported with a position', async () => {
