@@ -1,5 +1,5 @@
 // The approval of a policy: a gate that is bound to the step makes this policy pass, and no other (docs/design/engine.md §5).
-import type { ApprovalRequired, Behavior, Policy } from '@svc/schemas'
+import type { ApprovalRequired, Behavior, EvidenceStep, Policy } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { compileBoundGates, unboundFields } from '../rules/bound-gate.js'
 import type { CompileEnvironment, RuleContext } from '../rules/rule.js'
@@ -11,7 +11,14 @@ export interface MissingApproval extends Omit<ApprovalRequired, 'gate'> {
 }
 
 /** The step of the gate that approves the evaluated step, what is missing, or null for a step that no gate can approve. */
-export type ApprovalAnswer = { readonly step: number | null } | { readonly missing: MissingApproval } | null
+export type ApprovalAnswer =
+  | { readonly step: number | null }
+  | {
+      readonly missing: MissingApproval
+      /** The gate by which a person said no to this very step; null without one. */
+      readonly rejection: EvidenceStep | null
+    }
+  | null
 
 export type Approval = (context: RuleContext) => ApprovalAnswer
 
@@ -36,12 +43,13 @@ export function compileApproval(
   return (context) => {
     const bound = gates.bindingOf(context)
     if (bound === null) return null
-    const { gate, problem } = gates.find(context, bound)
-    if (problem === null) return { step: gate.step }
+    const found = gates.find(context, bound)
+    if (found.problem === null) return { step: found.gate.step }
+    const rejection = found.rejected ? found.gate : null
     const { digest: action_digest } = bound
     const binds = bound.binds && [...bound.binds]
     const unbound = context.step === null ? [] : unboundFields(context.step, binds)
-    return { missing: { policy_id, action_digest, binds, unbound, check_type: check_type ?? null } }
+    return { missing: { policy_id, action_digest, binds, unbound, check_type: check_type ?? null }, rejection }
   }
 }
 

@@ -1,12 +1,12 @@
 // The decision on one step, or on one registration (docs/design/engine.md §5). Evaluating changes nothing.
-import type { Behavior, Evaluation, JsonMap, PolicyResult, ViolationDetails } from '@svc/schemas'
+import type { Behavior, Evaluation, EvidenceStep, JsonMap, PolicyResult, ViolationDetails } from '@svc/schemas'
 import { riskOf } from '../agent/risk.js'
 import { quote } from '../check/quote.js'
 import { AmbiguousField } from '../rules/members.js'
 import { CannotEvaluate, evidenceOf, PASS, type RuleContext, type Violation } from '../rules/rule.js'
 import type { MissingApproval } from './approval.js'
 import type { PolicySet } from './compile.js'
-import { askMessage, messageOf, noticeMessage } from './messages.js'
+import { askMessage, messageOf, noticeMessage, rejectedMessage } from './messages.js'
 import { isEnd, type Occasion, type PlannedPolicy, resultOf } from './plan.js'
 import type { PolicyInput } from './policy-input.js'
 
@@ -82,10 +82,13 @@ function resultFor(findings: Findings, { planned, answer }: Violated, context: R
   const approval = (isBlocking && planned.approval?.(context)) || null
   if (approval !== null && 'step' in approval)
     return { ...resultOf(planned.policy, null, false), approved_by_step: approval.step }
-  result.message = approval !== null ? askMessage : isBlocking ? messageOf(answer.code) : noticeMessage
+  const rejection = approval?.rejection ?? null
+  if (rejection !== null) withRejection(result, rejection)
+  else result.message = approval !== null ? askMessage : isBlocking ? messageOf(answer.code) : noticeMessage
   if (counts) findings.risk_score = Math.max(findings.risk_score, riskOf[result.severity])
   if (approval !== null) {
-    violations.splice(findings.blocking + approvals.length, 0, result)
+    // A rejection comes first: no other approval helps.
+    violations.splice(findings.blocking + (rejection === null ? approvals.length : 0), 0, result)
     approvals.push(approval.missing)
   } else if (isBlocking) {
     // A stop comes first: the reason names it, and no other remedy helps.
@@ -93,6 +96,14 @@ function resultFor(findings: Findings, { planned, answer }: Violated, context: R
     findings.blocking += 1
   } else insertBySeverity(violations, findings.blocking + approvals.length, result)
   return result
+}
+
+/** The outcome stays `ask`, because a person may think again. */
+function withRejection(result: PolicyResult, { step }: EvidenceStep): void {
+  result.message = rejectedMessage
+  const details = result.violation_details
+  if (details !== null)
+    result.violation_details = { ...details, reason: `a person rejected this step at step ${step}: ${details.reason}` }
 }
 
 function decisionOf(

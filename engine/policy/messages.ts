@@ -1,5 +1,6 @@
 // Sentences for a model, which acts on its own reading of them: what is not allowed, and what would be. They are constant text by
-// the code of the violation, so that nothing of a policy, a step or a tool is quoted, and no command of a person is named.
+// the code of the violation, so that nothing of a policy, a step or a tool is quoted, and no command of a person is named. None
+// advises a new task for a step that the history of this one forbids: a model would leave the history behind that way.
 
 /** Every code of a violation, with its sentence. */
 export const messages: Readonly<Record<string, string>> = {
@@ -14,18 +15,17 @@ export const messages: Readonly<Record<string, string>> = {
   FIELD_NOT_IN_LIST: 'A value of this step is not one of the allowed values. Use an allowed value.',
   FIELD_NOT_IN_RANGE: 'A number of this step is outside the allowed range. Use a number within it.',
   FIELD_NO_MATCH: 'A value of this step does not have the required form. Use a value of that form.',
-  FLOW_LIMIT: 'This task holds more content than can be checked. Do this step in a new, shorter task.',
+  FLOW_LIMIT: 'This task holds more content than can be checked, so this step is not allowed. Go on without this step.',
   FORBIDDEN_FOR_CLASSIFICATION:
     'An agent of this risk level may not do this step. Leave it to a person or another agent.',
-  FORBIDDEN_PREDECESSOR:
-    'This step is not allowed after an earlier step of this task. Do it in a new task, or leave it out.',
-  FORBIDDEN_SEQUENCE: 'This step is not allowed after the steps before it. Do it in a new task, or leave it out.',
+  FORBIDDEN_PREDECESSOR: 'This step is not allowed after an earlier step of this task. Go on without this step.',
+  FORBIDDEN_SEQUENCE: 'This step is not allowed after the steps before it. Go on without this step.',
   GATE_FAILED: 'The latest check or approval did not pass. Get a new one that passes before this step.',
   GATE_MISSING: 'This step needs a check or an approval first. Get it, then do this step.',
   GATE_NOT_BOUND: 'No approval is for exactly this step. Get an approval of this step before it runs.',
   GATE_SPENT: 'The approval of this step was already used. Get a new approval before this step.',
   GATE_STALE: 'The check or approval of this step is too old. Get a new one right before this step.',
-  HISTORY_LOST: 'Earlier steps of this task are not known, so this step cannot be checked. Do it in a new task.',
+  HISTORY_LOST: 'Earlier steps of this task are not known, so this step is not allowed. Go on without this step.',
   HOST_UNREADABLE: 'The destination of this step cannot be read. Write it as a plain address.',
   INTERVENED:
     'Another step came between this step and its preparation. Do the preparation again right before this step.',
@@ -45,7 +45,7 @@ export const messages: Readonly<Record<string, string>> = {
   RULE_ERROR: 'This step cannot be checked, so it is not allowed. Do it in a simpler form.',
   SEQUENCE_MISSING: 'The required steps before this one are missing or in another order. Do them in order first.',
   STOPPED: 'A person has stopped this agent. Do not try again; end the task and tell the user that it was stopped.',
-  TAINTED: 'This step is not allowed after this task has read such content. Do it in a task that has not read it.',
+  TAINTED: 'This step is not allowed after this task has read such content. Go on without this step.',
   TOO_FAST: 'Too many such steps came in a short time. Wait before the next one.',
   TOO_LONG: 'A value of this step is too long. Send a shorter one.',
   TOO_MANY_CALLS: 'This task has used all its calls of tools. End the task.',
@@ -61,6 +61,9 @@ const ofOtherCodes = 'This step is not allowed. Do it in another way, or end the
 
 /** For a step that a person can approve. */
 export const askMessage = 'This step needs the approval of a person. Wait for the approval, or go on without this step.'
+
+/** For a step that a person was asked about and did not approve. */
+export const rejectedMessage = 'A person has rejected this step. Do not ask for it again; go on without it.'
 
 /** For a violation that blocks nothing. */
 export const noticeMessage = 'This step may go on. It is noted for the people who oversee this agent.'

@@ -2,7 +2,7 @@
 import { actionDigest, fieldsDigest } from '@svc/proof'
 import { type EvidenceStep, hasWritePermission, type JsonMap, type Step } from '@svc/schemas'
 import { compilePattern } from './filter.js'
-import { digestOfGate, gateProblem } from './gate-words.js'
+import { digestOfGate, gateProblem, isRejection } from './gate-words.js'
 import { compileStepField } from './lookup.js'
 import { AmbiguousField } from './members.js'
 import {
@@ -49,6 +49,8 @@ export interface GateProblem {
   readonly problem: Problem
   /** The gate that it is about; null without one. */
   readonly gate: EvidenceStep | null
+  /** True if a person said no to this very step. */
+  readonly rejected: boolean
 }
 
 type BindingOf = (step: Step) => StepBinding | null
@@ -56,6 +58,7 @@ type BindingOf = (step: Step) => StepBinding | null
 interface Approval {
   /** Why the gate has not passed; null when it has. */
   readonly problem: string | null
+  readonly rejected: boolean
   /** ms since 1970 */
   readonly at: number
   readonly evidence: EvidenceStep
@@ -84,7 +87,7 @@ export function compileBoundGates(environment: CompileEnvironment, binding: Bind
       const { by_digest, latest } = approvals(history)
       const approval = by_digest.get(wanted.digest)
       if (approval === undefined) return notBound(latest, binding)
-      const fault = (problem: Problem) => ({ problem, gate: approval.evidence })
+      const fault = (problem: Problem) => ({ problem, gate: approval.evidence, rejected: approval.rejected })
       if (approval.problem !== null) return fault(failedGate(approval.problem))
       const { max_age_seconds } = binding
       if (max_age_seconds !== undefined && (now - approval.at) / 1000 > max_age_seconds)
@@ -120,10 +123,10 @@ export function oldGate({ step }: EvidenceStep, max_age_seconds: number): Proble
 }
 
 function notBound(latest: Approval | null, { check_type }: Binding): GateProblem {
-  if (latest === null) return { problem: missingGate(check_type), gate: null }
+  if (latest === null) return { problem: missingGate(check_type), gate: null, rejected: false }
   const { problem, evidence: gate } = latest
-  if (problem !== null) return { problem: failedGate(problem), gate }
-  return { problem: { code: 'GATE_NOT_BOUND', message: 'no gate approved this action' }, gate }
+  if (problem !== null) return { problem: failedGate(problem), gate, rejected: false }
+  return { problem: { code: 'GATE_NOT_BOUND', message: 'no gate approved this action' }, gate, rejected: false }
 }
 
 /** A gate of a check type in words. */
@@ -215,7 +218,8 @@ function trackApprovals(
 function addGate(state: Approvals, recorded: Recorded): void {
   const digest = digestOfGate(recorded.step)
   const problem = gateProblem(recorded.step)
-  state.latest = { problem, at: recorded.at, evidence: evidenceOfRecorded(recorded), used: 0 }
+  const rejected = problem !== null && isRejection(recorded.step)
+  state.latest = { problem, rejected, at: recorded.at, evidence: evidenceOfRecorded(recorded), used: 0 }
   if (digest === null) {
     if (problem !== null) state.by_digest.clear()
     return

@@ -51,6 +51,22 @@ const others = new Set([
   'completed',
 ])
 
+/** Words of a person who says no. Others, such as `pending`, leave the question open. */
+const rejections = new Set([
+  'no',
+  'false',
+  'block',
+  'blocked',
+  'deny',
+  'denied',
+  'reject',
+  'rejected',
+  'refuse',
+  'refused',
+  'decline',
+  'declined',
+])
+
 /** Whether the text is a word for a result, and so no payload. */
 export function isGateWord(text: string): boolean {
   const word = text.toLowerCase()
@@ -96,18 +112,35 @@ export function hasGateForm(step: Step): boolean {
 export function gateProblem(gate: Step): string | null {
   try {
     checkType(gate)
-    let word = null
-    for (const { path, get } of fields) {
-      const found = get(gate)
-      if (found !== null && !isPositive(found)) return notPositive(path, found)
-      word ??= found
-    }
-    const answer = word === null ? answerOf(gate) : null
-    return answer === null || isPositive(answer) ? null : notPositive('output', answer)
+    const found = notPassed(gate)
+    return found === null ? null : notPositive(found.path, found.word)
   } catch (error) {
     if (error instanceof AmbiguousField) return `its ${error.message}`
     throw error
   }
+}
+
+/** Whether the gate says that a person said no. */
+export function isRejection(gate: Step): boolean {
+  try {
+    const word = notPassed(gate)?.word
+    return word === false || (typeof word === 'string' && rejections.has(word.toLowerCase()))
+  } catch (error) {
+    if (error instanceof AmbiguousField) return false
+    throw error
+  }
+}
+
+/** The first result that is not positive; null without one. Throws AmbiguousField. */
+function notPassed(gate: Step): { readonly path: string; readonly word: unknown } | null {
+  let first = null
+  for (const { path, get } of fields) {
+    const word = get(gate)
+    if (word !== null && !isPositive(word)) return { path, word }
+    first ??= word
+  }
+  const word = first === null ? answerOf(gate) : null
+  return word === null || isPositive(word) ? null : { path: 'output', word }
 }
 
 /** The answer of a gate whose output is not an object, or is kept as one of these; null without one. */

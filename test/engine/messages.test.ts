@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Evaluation, MinimalEvaluation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { askMessage, messages, noticeMessage } from '../../engine/policy/messages.js'
+import { askMessage, messages, noticeMessage, rejectedMessage } from '../../engine/policy/messages.js'
 import { type Serve, startServe } from '../support/serve.js'
 
 const sourcesIn = (folder: string) =>
@@ -25,9 +25,10 @@ describe('the sentence of a violation', () => {
     expect(Object.keys(messages).filter((code) => !codes.has(code))).toEqual(['UNGOVERNED'])
   })
 
-  it.each([...Object.values(messages), askMessage, noticeMessage])('%s', (text) => {
+  it.each([...Object.values(messages), askMessage, rejectedMessage, noticeMessage])('%s', (text) => {
     expect(text).toMatch(/^[A-Z][a-zA-Z ,;'-]+\.( [A-Z][a-zA-Z ,;'-]+\.)?$/)
     expect(text).not.toMatch(/\b(svc|POST|GET|curl|resume|reactivate|disable|waive)\b/)
+    expect(text).not.toMatch(/\b(new|another|shorter) task\b|in a task\b/)
     expect(text.length).toBeLessThan(140)
   })
 })

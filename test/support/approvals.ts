@@ -3,10 +3,16 @@ import { readFileSync } from 'node:fs'
 import type { Behavior, Evaluation, JsonMap } from '@svc/schemas'
 import { expect } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { rejectedMessage } from '../../engine/policy/messages.js'
 
 type Act =
-  | { readonly evaluate: string; readonly outcome: Evaluation['outcome']; readonly asks?: readonly string[] }
-  | { readonly decide: 'passed' | 'rejected'; readonly of?: readonly string[] }
+  | {
+      readonly evaluate: string
+      readonly outcome: Evaluation['outcome']
+      readonly asks?: readonly string[]
+      readonly rejected_at?: number
+    }
+  | { readonly decide: 'passed' | 'rejected' | 'pending'; readonly of?: readonly string[] }
   | ({ readonly record: string } & Partial<RecordedResult>)
 
 export interface ApprovalCase {
@@ -59,9 +65,10 @@ export async function play({ acts, incidents }: ApprovalCase, to: Entrance): Pro
     if ('evaluate' in act) {
       last = await to.evaluate(namedStep(act.evaluate))
       expect([act.evaluate, last.outcome, asking(last)]).toEqual([act.evaluate, act.outcome, act.asks ?? []])
+      expectRejection(last, act.rejected_at)
       expect(last.blocked).toBe(act.outcome === 'ask' || act.outcome === 'block')
     } else if ('decide' in act) {
-      for (const gate of gatesOf(last, act.of)) await to.send(act.decide === 'passed' ? gate : rejected(gate))
+      for (const gate of gatesOf(last, act.of)) await to.send(withResult(gate, act.decide))
     } else {
       const { violated = [], approved = {}, asks = [] } = act
       const result = await to.record(namedStep(act.record))
@@ -83,7 +90,17 @@ function gatesOf(asked: Evaluation | null, of: readonly string[] | undefined): J
   return of === undefined ? gates : gates.filter((_, index) => of.includes(names[index] ?? ''))
 }
 
-/** The same gate, of a person who said no. */
-function rejected(gate: JsonMap): JsonMap {
-  return JSON.parse(JSON.stringify(gate).replace('"result":"passed"', '"result":"rejected"')) as JsonMap
+/** A step that a person rejected is told so, and which gate did. */
+function expectRejection({ reason, message }: Evaluation, at: number | undefined): void {
+  if (at === undefined) expect(message ?? '').not.toMatch(/rejected/)
+  else
+    expect([reason, message]).toEqual([
+      expect.stringContaining(`a person rejected this step at step ${at}:`),
+      rejectedMessage,
+    ])
+}
+
+/** The same gate with another result. */
+function withResult(gate: JsonMap, result: string): JsonMap {
+  return JSON.parse(JSON.stringify(gate).replace('"result":"passed"', `"result":"${result}"`)) as JsonMap
 }
