@@ -183,6 +183,7 @@ export {
   stepColumns,
   stepOfRecord,
 } from './policy/logged.js'
+export { messageOfViolation } from './policy/messages.js'
 export { type Occasion, occasionOf } from './policy/plan.js'
 export { type PolicyInput, readPolicy, writePolicy } from './policy/policy-input.js'
 export { Rejudge, type RejudgedEntry, type RejudgeParts } from './rejudge/rejudge.js'

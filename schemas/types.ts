@@ -4808,6 +4808,10 @@ export interface StepViolation {
    * Manifest the policy came from
    */
   manifest_id: string | null
+  /**
+   * One or two constant sentences for a model: what is not allowed, and what would be
+   */
+  message: string
   violation_details: ViolationDetails
 }
 

@@ -24024,6 +24024,20 @@ const positive = /* @__PURE__ */ new Set([
 	"grant",
 	"granted"
 ]);
+const rejections = /* @__PURE__ */ new Set([
+	"no",
+	"false",
+	"block",
+	"blocked",
+	"deny",
+	"denied",
+	"reject",
+	"rejected",
+	"refuse",
+	"refused",
+	"decline",
+	"declined"
+]);
 const fields = [
 	"guard.result",
 	"guard.status",
@@ -24052,18 +24066,37 @@ function hasGateForm(step) {
 function gateProblem(gate) {
 	try {
 		checkType(gate);
-		let word = null;
-		for (const { path, get } of fields) {
-			const found = get(gate);
-			if (found !== null && !isPositive(found)) return notPositive(path, found);
-			word ??= found;
-		}
-		const answer = word === null ? answerOf$1(gate) : null;
-		return answer === null || isPositive(answer) ? null : notPositive("output", answer);
+		const found = notPassed(gate);
+		return found === null ? null : notPositive(found.path, found.word);
 	} catch (error) {
 		if (error instanceof AmbiguousField) return `its ${error.message}`;
 		throw error;
 	}
+}
+function isRejection(gate) {
+	try {
+		const word = notPassed(gate)?.word;
+		return word === false || typeof word === "string" && rejections.has(word.toLowerCase());
+	} catch (error) {
+		if (error instanceof AmbiguousField) return false;
+		throw error;
+	}
+}
+function notPassed(gate) {
+	let first = null;
+	for (const { path, get } of fields) {
+		const word = get(gate);
+		if (word !== null && !isPositive(word)) return {
+			path,
+			word
+		};
+		first ??= word;
+	}
+	const word = first === null ? answerOf$1(gate) : null;
+	return word === null || isPositive(word) ? null : {
+		path: "output",
+		word
+	};
 }
 function answerOf$1({ output }) {
 	const [[name, value] = [], ...others] = Object.entries(output ?? {});
@@ -25326,7 +25359,8 @@ function compileBoundGates(environment, binding, parameter) {
 			if (approval === void 0) return notBound(latest, binding);
 			const fault = (problem) => ({
 				problem,
-				gate: approval.evidence
+				gate: approval.evidence,
+				rejected: approval.rejected
 			});
 			if (approval.problem !== null) return fault(failedGate(approval.problem));
 			const { max_age_seconds } = binding;
@@ -25370,19 +25404,22 @@ function oldGate({ step }, max_age_seconds) {
 function notBound(latest, { check_type }) {
 	if (latest === null) return {
 		problem: missingGate(check_type),
-		gate: null
+		gate: null,
+		rejected: false
 	};
 	const { problem, evidence: gate } = latest;
 	if (problem !== null) return {
 		problem: failedGate(problem),
-		gate
+		gate,
+		rejected: false
 	};
 	return {
 		problem: {
 			code: "GATE_NOT_BOUND",
 			message: "no gate approved this action"
 		},
-		gate
+		gate,
+		rejected: false
 	};
 }
 function gateWords(check_type) {
@@ -25463,6 +25500,7 @@ function addGate(state, recorded) {
 	const problem = gateProblem(recorded.step);
 	state.latest = {
 		problem,
+		rejected: problem !== null && isRejection(recorded.step),
 		at: recorded.at,
 		evidence: evidenceOfRecorded(recorded),
 		used: 0
@@ -27970,17 +28008,21 @@ function compileApproval({ approval, severity, scope, id: policy_id }, environme
 	return (context) => {
 		const bound = gates.bindingOf(context);
 		if (bound === null) return null;
-		const { gate, problem } = gates.find(context, bound);
-		if (problem === null) return { step: gate.step };
+		const found = gates.find(context, bound);
+		if (found.problem === null) return { step: found.gate.step };
+		const rejection = found.rejected ? found.gate : null;
 		const { digest: action_digest } = bound;
 		const binds = bound.binds && [...bound.binds];
-		return { missing: {
-			policy_id,
-			action_digest,
-			binds,
-			unbound: context.step === null ? [] : unboundFields(context.step, binds),
-			check_type: check_type ?? null
-		} };
+		return {
+			missing: {
+				policy_id,
+				action_digest,
+				binds,
+				unbound: context.step === null ? [] : unboundFields(context.step, binds),
+				check_type: check_type ?? null
+			},
+			rejection
+		};
 	};
 }
 
@@ -28330,16 +28372,16 @@ const messages = {
 	FIELD_NOT_IN_LIST: "A value of this step is not one of the allowed values. Use an allowed value.",
 	FIELD_NOT_IN_RANGE: "A number of this step is outside the allowed range. Use a number within it.",
 	FIELD_NO_MATCH: "A value of this step does not have the required form. Use a value of that form.",
-	FLOW_LIMIT: "This task holds more content than can be checked. Do this step in a new, shorter task.",
+	FLOW_LIMIT: "This task holds more content than can be checked, so this step is not allowed. Go on without this step.",
 	FORBIDDEN_FOR_CLASSIFICATION: "An agent of this risk level may not do this step. Leave it to a person or another agent.",
-	FORBIDDEN_PREDECESSOR: "This step is not allowed after an earlier step of this task. Do it in a new task, or leave it out.",
-	FORBIDDEN_SEQUENCE: "This step is not allowed after the steps before it. Do it in a new task, or leave it out.",
+	FORBIDDEN_PREDECESSOR: "This step is not allowed after an earlier step of this task. Go on without this step.",
+	FORBIDDEN_SEQUENCE: "This step is not allowed after the steps before it. Go on without this step.",
 	GATE_FAILED: "The latest check or approval did not pass. Get a new one that passes before this step.",
 	GATE_MISSING: "This step needs a check or an approval first. Get it, then do this step.",
 	GATE_NOT_BOUND: "No approval is for exactly this step. Get an approval of this step before it runs.",
 	GATE_SPENT: "The approval of this step was already used. Get a new approval before this step.",
 	GATE_STALE: "The check or approval of this step is too old. Get a new one right before this step.",
-	HISTORY_LOST: "Earlier steps of this task are not known, so this step cannot be checked. Do it in a new task.",
+	HISTORY_LOST: "Earlier steps of this task are not known, so this step is not allowed. Go on without this step.",
 	HOST_UNREADABLE: "The destination of this step cannot be read. Write it as a plain address.",
 	INTERVENED: "Another step came between this step and its preparation. Do the preparation again right before this step.",
 	NAME_NOT_ALLOWED: "This tool is not one that this task may use. Use one of the tools that the task declared.",
@@ -28358,7 +28400,7 @@ const messages = {
 	RULE_ERROR: "This step cannot be checked, so it is not allowed. Do it in a simpler form.",
 	SEQUENCE_MISSING: "The required steps before this one are missing or in another order. Do them in order first.",
 	STOPPED: "A person has stopped this agent. Do not try again; end the task and tell the user that it was stopped.",
-	TAINTED: "This step is not allowed after this task has read such content. Do it in a task that has not read it.",
+	TAINTED: "This step is not allowed after this task has read such content. Go on without this step.",
 	TOO_FAST: "Too many such steps came in a short time. Wait before the next one.",
 	TOO_LONG: "A value of this step is too long. Send a shorter one.",
 	TOO_MANY_CALLS: "This task has used all its calls of tools. End the task.",
@@ -28371,6 +28413,7 @@ const messages = {
 };
 const ofOtherCodes = "This step is not allowed. Do it in another way, or end the task.";
 const askMessage = "This step needs the approval of a person. Wait for the approval, or go on without this step.";
+const rejectedMessage = "A person has rejected this step. Do not ask for it again; go on without it.";
 const noticeMessage = "This step may go on. It is noted for the people who oversee this agent.";
 function messageOf(code) {
 	return Object.hasOwn(messages, code) ? messages[code] ?? ofOtherCodes : ofOtherCodes;
@@ -28422,16 +28465,26 @@ function resultFor(findings, { planned, answer }, context) {
 		...resultOf$1(planned.policy, null, false),
 		approved_by_step: approval.step
 	};
-	result.message = approval !== null ? askMessage : isBlocking ? messageOf(answer.code) : noticeMessage;
+	const rejection = approval?.rejection ?? null;
+	if (rejection !== null) withRejection(result, rejection);
+	else result.message = approval !== null ? askMessage : isBlocking ? messageOf(answer.code) : noticeMessage;
 	if (counts) findings.risk_score = Math.max(findings.risk_score, riskOf[result.severity]);
 	if (approval !== null) {
-		violations.splice(findings.blocking + approvals.length, 0, result);
+		violations.splice(findings.blocking + (rejection === null ? approvals.length : 0), 0, result);
 		approvals.push(approval.missing);
 	} else if (isBlocking) {
 		violations.splice(planned.policy.rule_type === "stopped" ? 0 : findings.blocking, 0, result);
 		findings.blocking += 1;
 	} else insertBySeverity(violations, findings.blocking + approvals.length, result);
 	return result;
+}
+function withRejection(result, { step }) {
+	result.message = rejectedMessage;
+	const details = result.violation_details;
+	if (details !== null) result.violation_details = {
+		...details,
+		reason: `a person rejected this step at step ${step}: ${details.reason}`
+	};
 }
 function decisionOf({ violations, approvals, blocking, risk_score }, policies, passed, manifests) {
 	const outcome = blocking > 0 ? "block" : approvals.length > 0 ? "ask" : violations.length > 0 ? "warn" : "allow";

@@ -1,6 +1,7 @@
 // Sentences for a model, which acts on its own reading of them: what is not allowed, and what would be. They are constant text by
 // the code of the violation, so that nothing of a policy, a step or a tool is quoted, and no command of a person is named. None
 // advises a new task for a step that the history of this one forbids: a model would leave the history behind that way.
+import type { StepViolation } from '@svc/schemas'
 
 /** Every code of a violation, with its sentence. */
 export const messages: Readonly<Record<string, string>> = {
@@ -67,6 +68,17 @@ export const rejectedMessage = 'A person has rejected this step. Do not ask for 
 
 /** For a violation that blocks nothing. */
 export const noticeMessage = 'This step may go on. It is noted for the people who oversee this agent.'
+
+/** The sentence of a stored violation, from the parts of it that are stored. */
+export function messageOfViolation(violation: StoredParts): string {
+  const { severity, mode, waived, asks = false, violation_details } = violation
+  if (severity !== 'critical' || mode !== 'enforce' || waived) return noticeMessage
+  return asks ? askMessage : messageOf(violation_details.code)
+}
+
+type StoredParts = Pick<StepViolation, 'severity' | 'mode' | 'waived' | 'violation_details'> & {
+  readonly asks?: boolean
+}
 
 /** The sentence of a violation with that code. */
 export function messageOf(code: string): string {

@@ -1,5 +1,5 @@
 // From the result of a policy to the reported violation.
-import type { Decision } from '@svc/engine'
+import { type Decision, messageOfViolation } from '@svc/engine'
 import type { PolicyResult, StepViolation } from '@svc/schemas'
 
 /** The violation of a result as a list; empty when the policy passed. It `asks` when an approval would have allowed the step. */
@@ -9,5 +9,7 @@ export function stepViolation(result: PolicyResult, { approvals }: Pick<Decision
   // The step has happened: steps to send before it are useless, and may repeat its content.
   const { remedy_steps: _, ...details } = violation_details
   const asks = approvals.some((missing) => missing.policy_id === policy_id)
-  return [{ policy_id, name, severity, mode, waived, ...(asks && { asks }), manifest_id, violation_details: details }]
+  const verdict = { policy_id, name, severity, mode, waived, ...(asks && { asks }) }
+  const message = messageOfViolation({ ...verdict, violation_details: details })
+  return [{ ...verdict, manifest_id, message, violation_details: details }]
 }

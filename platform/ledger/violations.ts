@@ -1,4 +1,5 @@
 // The violations of each entry, with their evidence: stored beside the log, which commits to the codes only.
+import { messageOfViolation } from '@svc/engine'
 import type { StepViolation, ViolationDetails } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
@@ -11,15 +12,14 @@ export function shownDetails(stored: ViolationDetails & { readonly message?: str
 }
 
 /** A row read with `violationColumns`. */
-export type StoredViolation = Omit<StepViolation, 'asks'> & { readonly asks: boolean | null }
+export type StoredViolation = Omit<StepViolation, 'asks' | 'message'> & { readonly asks: boolean | null }
 
 /** Rows read with `violationColumns`, as the API returns them. */
 export function shownViolations(stored: readonly StoredViolation[]): StepViolation[] {
-  return stored.map(({ asks, ...row }) => ({
-    ...row,
-    ...(asks === true && { asks }),
-    violation_details: shownDetails(row.violation_details),
-  }))
+  return stored.map(({ asks, ...row }) => {
+    const shown = { ...row, ...(asks === true && { asks }), violation_details: shownDetails(row.violation_details) }
+    return { ...shown, message: messageOfViolation(shown) }
+  })
 }
 
 /** A row of log_violations `v` as a JSON object. */
@@ -40,7 +40,7 @@ const types = {
 }
 
 /** A violation of the entry at `log_index`. */
-export interface NewViolation extends StepViolation {
+export interface NewViolation extends Omit<StepViolation, 'message'> {
   readonly log_index: number
 }
 

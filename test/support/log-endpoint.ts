@@ -158,7 +158,7 @@ function violation(name: string) {
   const severity = name.startsWith('critical') ? ('critical' as const) : ('low' as const)
   const details = { code: 'SCRIPTED', reason: 'as scripted', rule_type: 'not', params: {}, evidence: [], remedy: null }
   const policy = { policy_id: 1, name, severity, mode: 'enforce' as const, waived: false, manifest_id: null }
-  return { ...policy, violation_details: details }
+  return { ...policy, message: 'This step is noted.', violation_details: details }
 }
 
 function listen(server: Server): Promise<string> {

@@ -29,7 +29,7 @@ export interface FoundViolation extends OccurrencePlace {
   readonly log_id: string | null
   readonly scope: NewIncident['scope']
   readonly risk_score: number
-  readonly violation: StepViolation
+  readonly violation: Omit<StepViolation, 'message'>
   /** Why an engine reported it; absent for what the platform found. */
   readonly reported_reason?: string | null
   readonly effect: Effect

@@ -10,6 +10,7 @@ import type {
   Verification,
 } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { askMessage, noticeMessage } from '../../../engine/policy/messages.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 
@@ -147,8 +148,14 @@ describe.each([
     await log({ task_id: 'exec', step: 1, step_type: 'START_NODE', timestamp: at(1) })
     const entry = await log(exec(2))
     expect(entry.body.violations).toMatchObject([
-      { name: 'Code runs only after a gate', severity: 'critical', violation_details: { code: 'GATE_MISSING' } },
+      {
+        name: 'Code runs only after a gate',
+        severity: 'critical',
+        message: askMessage,
+        violation_details: { code: 'GATE_MISSING' },
+      },
     ])
+    expect((await log(exec(2))).body.violations).toEqual(entry.body.violations)
     await log(exec(3))
     const { body } = await platform.call<IncidentList>('GET', '/api/v1/incidents?task_id=exec')
     expect(body).toMatchObject({
@@ -164,7 +171,7 @@ describe.each([
   it('evaluates the whole task at its end', async () => {
     await log({ task_id: 'headless', step: 1, step_type: 'LLM_CALL', timestamp: at(1) })
     const end = await log({ task_id: 'headless', step: 2, step_type: 'END_NODE', timestamp: at(2) })
-    expect(end.body.violations.map((violation) => violation.name)).toEqual(['Records begin with a start'])
+    expect(end.body.violations).toMatchObject([{ name: 'Records begin with a start', message: noticeMessage }])
   })
 
   it('logs batches in order, with a result per entry', async () => {
