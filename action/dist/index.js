@@ -8038,9 +8038,22 @@ function readYaml(text) {
 	const unreadable = problemOfText(text);
 	if (unreadable !== null) return reject(unreadable.id, unreadable.message, unreadable);
 	try {
-		const [document, second] = documentsOf(text, lines);
+		const { documents, fault } = firstDocuments(text, lines);
+		const [document, second] = documents;
 		if (document === void 0 || document.contents === null) return reject("yaml-empty", "the file is empty, or holds comments only");
-		if (second !== void 0) return reject("yaml-documents", "the file holds more than one document: use one file each", place(second.range[0]));
+		if (second !== void 0) {
+			const rejected = reject("yaml-documents", "the file holds more than one document: use one file each", place(second.range[0]));
+			if (fault === null) return rejected;
+			const { id, message, offset } = fault;
+			return {
+				...rejected,
+				problems: [...rejected.problems, {
+					id,
+					message,
+					...place(offset)
+				}]
+			};
+		}
 		const faults = faultsOf(document, text);
 		const found = faults.length > 0 ? {
 			rejected: faults,
@@ -8078,6 +8091,19 @@ function readYaml(text) {
 		if (error instanceof RangeError) return reject("over-limit", "the file is nested too deeply to be read: split it");
 		return reject("yaml-syntax", tidy(`the file cannot be read as YAML: ${error instanceof Error ? error.message : String(error)}`));
 	}
+}
+const maxDocuments = 50;
+function firstDocuments(text, lines) {
+	const documents = [];
+	for (const document of documentsOf(text, lines)) {
+		documents.push(document);
+		if (documents.length === maxDocuments) break;
+	}
+	const [fault = null] = documents.length < 2 ? [] : documents.flatMap((document) => faultsOf(document, text));
+	return {
+		documents,
+		fault
+	};
 }
 function problemOfText(text) {
 	if (Buffer.byteLength(text) > maxFileBytes) return {
@@ -8124,257 +8150,104 @@ function isSmall(value) {
 	return size <= maxExpandedSize;
 }
 
-// engine/rules/params.ts
-const stepType = {
-	type: "string",
-	minLength: 1,
-	"x-editor": "step_type",
-	description: "a step type, such as `step.resource`"
-};
-const stepTypes$1 = {
-	type: "array",
-	items: stepType,
-	minItems: 1
-};
-const verbSchema = {
-	type: "string",
-	enum: [
-		"GET",
-		"POST",
-		"PATCH",
-		"DELETE"
-	],
-	description: "only steps with this verb; default every verb"
-};
-const verbNames = {
-	type: "array",
-	items: {
-		type: "string",
-		minLength: 1,
-		"x-editor": "verb"
-	},
-	minItems: 1,
-	description: "one of these verbs: GET, POST, PATCH or DELETE"
-};
-const fieldPath = {
-	type: "string",
-	minLength: 1,
-	"x-editor": "field",
-	description: "field path, such as `input.path`"
-};
-const fieldPaths = {
-	type: "array",
-	items: fieldPath,
-	minItems: 1
-};
-const names = {
-	type: "array",
-	items: {
-		type: "string",
-		minLength: 1
-	},
-	minItems: 1
-};
-const filterSchema = {
-	type: "object",
-	"x-editor": "filter",
-	description: "field path: wanted value; a list means one of, null means missing; {present: true}, {min, max}, {matches: pattern} and {not: value} are conditions; one element of a list in the step is enough; {} matches all"
-};
-const selectorMembers = {
-	step_types: {
-		...stepTypes$1,
-		description: "one of these step types"
-	},
-	verbs: verbNames,
-	step_names: {
-		...names,
-		description: "one of these names of a tool, model or operation"
-	},
-	property_filter: {
-		...filterSchema,
-		description: `only steps with these fields: ${filterSchema.description}`
+// engine/rules/rule.ts
+var CannotEvaluate = class extends Error {
+	code = "CANNOT_EVALUATE";
+	violation;
+	constructor(violation) {
+		super(violation.message);
+		this.violation = violation;
 	}
 };
-const selector = {
-	type: "object",
-	"x-editor": "selector",
-	additionalProperties: false,
-	properties: selectorMembers
-};
-const stepKind = {
-	...selector,
-	type: ["string", "object"],
-	"x-editor": "step_kind",
-	minLength: 1,
-	description: "a step type, such as `step.resource`, or a selector {step_types, verbs, step_names, property_filter}"
-};
-const stepKinds = {
-	type: "array",
-	items: stepKind,
-	minItems: 1
-};
-const targetSchema = {
-	target_step_types: {
-		...stepTypes$1,
-		description: "apply to these step types only; default every type"
-	},
-	target_verb: {
-		type: "string",
-		"x-editor": "verb",
-		description: "apply to this verb only; default every verb"
-	},
-	target_verbs: {
-		...verbNames,
-		description: "apply to these verbs only; default every verb"
-	},
-	target_step_names: {
-		...names,
-		description: "apply to steps of these names only; default every name"
-	},
-	target_property_filter: {
-		...filterSchema,
-		description: `apply to steps with these fields only: ${filterSchema.description}`
-	},
-	target_after: {
-		...selector,
-		description: "apply only after such a step in the same task; default always"
-	}
-};
-const targetKeys = Object.keys(targetSchema);
-
-// engine/manifest/untargeted.ts
-const needField = /* @__PURE__ */ new Set([
-	"field_not_empty",
-	"field_in_list",
-	"field_matches_regex",
-	"field_in_range",
-	"length_at_most",
-	"argument_matches"
-]);
-function untargetedIn({ rule_type, params = {}, scope }, tests) {
-	if (scope !== "step_execution") return null;
-	const pending = [{
-		rule_type,
-		params,
-		path: ["params"]
-	}];
-	for (let rule = pending.shift(); rule !== void 0; rule = pending.shift()) {
-		const { path } = rule;
-		const { field, found = true, conditions } = rule.params;
-		if (rule.rule_type === "all_of" && Array.isArray(conditions)) for (const [index, node] of conditions.entries()) pending.push({
-			rule_type: node.rule_type,
-			params: node.params ?? {},
-			path: [
-				...path,
-				"conditions",
-				`${index}`,
-				"params"
-			]
-		});
-		if (!(typeof field === "string" && /^(input|output)\./.test(field)) || !needField.has(rule.rule_type) || found !== true) continue;
-		if (targetKeys.some((key) => key in rule.params)) continue;
-		return {
-			path: [...path, "field"],
-			predicate: wordsFor(field, tests)
-		};
-	}
-	return null;
+function defineRule(definition) {
+	return definition;
 }
-function wordsFor(field, tests) {
-	const without = tests.flatMap(({ step, history = [] }) => [...history, ...step === void 0 ? [] : [step]]).filter((step) => nested(step, field.split(".")) === null);
-	const names = [...new Set(without.map(({ step_type, step_name }) => quote$2(step_name ?? step_type)))];
-	const shown = names.slice(0, 5).join(", ") + (names.length > 5 ? ` and ${names.length - 5} more` : "");
-	const hit = names.length === 0 ? "also `task.end`" : `in the tests ${shown}`;
-	return `has no target, so that every step without ${quote$2(field)} violates the rule, ${hit}: name its tools in \`target_step_names\``;
+function defineStepRule(definition) {
+	return definition;
+}
+function evidenceOf(step) {
+	return {
+		step: step.step ?? null,
+		step_type: step.step_type,
+		step_name: step.step_name ?? null
+	};
+}
+function evidenceOfRecorded({ step, position }) {
+	return {
+		...evidenceOf(step),
+		step: step.step ?? position
+	};
+}
+function present(step) {
+	return step === null ? [] : [step];
+}
+function stepViolation({ step }, code, message, remedy, ...earlier) {
+	const own = evidenceOf(step);
+	return {
+		code,
+		message,
+		evidence: earlier.length === 0 ? [own] : [...earlier.filter((one) => one !== null), own],
+		remedy
+	};
 }
 
-// engine/rules/host.ts
-const plainHost = /^(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*$/;
-const maxLength = 8192;
-const severalHosts = /[,;]/;
-function readHost(text) {
-	if (plainHost.test(text) && !text.includes("xn--")) return {
-		kind: "host",
-		host: text
-	};
-	const seen = trimmed$1(text);
-	if (isPath(seen)) return { kind: "path" };
-	if (seen.length > maxLength) return null;
-	const url = absolute(seen);
-	if (url !== seen && namesSeveral(url.slice(7))) return null;
-	const host = hostOf(url);
-	return host === null || severalHosts.test(host) ? null : {
-		kind: "host",
-		host
-	};
-}
-function readHosts(text) {
-	const seen = trimmed$1(text);
-	const at = lastAt(seen);
-	if (at === -1 || isAbsoluteFile(seen) || hasScheme(seen) && !isPath(seen)) return [readHost(text)];
-	const local = seen.slice(0, at);
-	const mail = mailHost(seen, local);
-	return /[\\/?#]/.test(local) && !isPath(seen) ? [mail, readHost(text)] : [mail];
-}
-function lastAt(text) {
-	return Math.max(text.lastIndexOf("@"), text.lastIndexOf("＠"), text.lastIndexOf("﹫"));
-}
-function mailHost(text, local) {
-	if (text.length > maxLength || local === "" || /[,;\s@\uFF20\uFE6B]/.test(local)) return null;
-	const host = hostOf(`http://${text.slice(local.length + 1)}`);
-	return host === null || severalHosts.test(host) ? null : {
-		kind: "host",
-		host
-	};
-}
-function isUnder(host, allowed) {
-	return host === allowed || host.endsWith(`.${allowed}`) && !isAddress(allowed);
-}
-function trimmed$1(text) {
-	const kept = text.replace(/[\t\n\r]/g, "");
-	let start = 0;
-	let end = kept.length;
-	while (start < end && kept.charCodeAt(start) <= 32) start += 1;
-	while (end > start && kept.charCodeAt(end - 1) <= 32) end -= 1;
-	return kept.slice(start, end);
-}
-function isPath(text) {
-	return /^(\/(?![\\/])|\.{1,2}\/|~|[A-Za-z]:(?:[\\/]|$)|file:)/i.test(text);
-}
-function isAbsoluteFile(text) {
-	return /^file:[\\/]{3}/i.test(text);
-}
-function absolute(text) {
-	if (/^[\\/]{2}/.test(text)) return `http://${text.slice(2)}`;
-	return hasScheme(text) ? text : `http://${text}`;
-}
-function hasScheme(text) {
-	return !/^[^/?#\\@:]+:\d{1,5}(?:[/?#\\]|$)/.test(text) && /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text);
-}
-function namesSeveral(text) {
-	const end = text.search(/[\\/?#]/);
-	const authority = end === -1 ? text : text.slice(0, end);
-	return /[,;\s@]/.test(authority.slice(0, Math.max(authority.lastIndexOf("@"), 0)));
-}
-function hostOf(url) {
-	const parsed = parse(url);
-	if (parsed === null || parsed.hostname === "") return null;
-	const folded = parse(`http://${parsed.hostname}`)?.hostname ?? "";
-	const host = folded.endsWith(".") ? folded.slice(0, -1) : folded;
-	return host === "" || !isReadable(host) ? null : host;
-}
-function isReadable(host) {
-	return !host.includes("xn--") || parse(`http://${host}.\u00e9`) !== null;
-}
-function parse(url) {
-	try {
-		return new URL(url);
-	} catch {
-		return null;
-	}
-}
-function isAddress(host) {
-	return host.startsWith("[") || /^\d+(\.\d+){3}$/.test(host);
+// engine/policy/messages.ts
+const messages = {
+	AMBIGUOUS_FIELD: "A value in this step can be read in two ways. Send each value once, and as one clear number or text.",
+	BUDGET_EXCEEDED: "This step would use more than this task may. Use less, or end the task.",
+	CONDITION_HOLDS: "This step is not allowed under the present conditions. Do it in a way that its policy allows.",
+	CONDITION_VIOLATED: "This step does not meet the conditions of its policy. Do it in a way that meets them.",
+	CREDIT_SPENT: "The preparation for this step was already used for another one. Do the preparation again first.",
+	DOMAIN_NOT_ALLOWED: "This destination is not allowed. Use a destination from the list of allowed ones.",
+	FIELD_EMPTY: "A value that this step needs is missing. Send the step with that value.",
+	FIELD_NOT_IN_LIST: "A value of this step is not one of the allowed values. Use an allowed value.",
+	FIELD_NOT_IN_RANGE: "A number of this step is outside the allowed range. Use a number within it.",
+	FIELD_NO_MATCH: "A value of this step does not have the required form. Use a value of that form.",
+	FLOW_LIMIT: "This task holds more content than can be checked, so this step is not allowed. Go on without this step.",
+	FORBIDDEN_FOR_CLASSIFICATION: "An agent of this risk level may not do this step. Leave it to a person or another agent.",
+	FORBIDDEN_PREDECESSOR: "This step is not allowed after an earlier step of this task. Go on without this step.",
+	FORBIDDEN_SEQUENCE: "This step is not allowed after the steps before it. Go on without this step.",
+	GATE_FAILED: "The latest check or approval did not pass. Get a new one that passes before this step.",
+	GATE_MISSING: "This step needs a check or an approval first. Get it, then do this step.",
+	GATE_NOT_BOUND: "No approval is for exactly this step. Get an approval of this step before it runs.",
+	GATE_SPENT: "The approval of this step was already used. Get a new approval before this step.",
+	GATE_STALE: "The check or approval of this step is too old. Get a new one right before this step.",
+	HISTORY_LOST: "Earlier steps of this task are not known, so this step is not allowed. Go on without this step.",
+	HOST_UNREADABLE: "The destination of this step cannot be read. Write it as a plain address.",
+	INTERVENED: "Another step came between this step and its preparation. Do the preparation again right before this step.",
+	NAME_NOT_ALLOWED: "This tool is not one that this task may use. Use one of the tools that the task declared.",
+	NODE_MISSING: "A required step is missing in this task. Do that step before the task ends.",
+	NOT_DIRECTLY_PRECEDED: "The step right before this one is not the required one. Do the required step first.",
+	NOT_IN_HISTORY: "A required earlier step is missing in this task. Do that step first.",
+	NOT_SUCH_STEP: "This kind of step is not allowed here. Use a kind of step that its policy allows.",
+	NOT_TEXT: "A value of this step must be plain text. Send it as text.",
+	NO_CONDITION_HOLDS: "This step meets none of the conditions that would allow it. Meet one of them first.",
+	OUTSIDE_HOURS: "This step is not allowed at this time. Do it within the allowed hours.",
+	PATH_OUTSIDE_ROOT: "This path is outside the folder of the project. Use a path inside that folder.",
+	PATH_UNREADABLE: "The path of this step cannot be read. Write it as a plain path inside the folder of the project.",
+	PATTERN_FOUND: "This step holds data that must not be sent. Remove that data, then send the step.",
+	PATTERN_MISSING: "A required text is missing in this step. Send the step with that text.",
+	PREDECESSOR_MISSING: "A required step is missing before this one. Do that step first.",
+	RULE_ERROR: "This step cannot be checked, so it is not allowed. Do it in a simpler form.",
+	SEQUENCE_MISSING: "The required steps before this one are missing or in another order. Do them in order first.",
+	STOPPED: "A person has stopped this agent. Do not try again; end the task and tell the user that it was stopped.",
+	TAINTED: "This step is not allowed after this task has read such content. Go on without this step.",
+	TOO_FAST: "Too many such steps came in a short time. Wait before the next one.",
+	TOO_LONG: "A value of this step is too long. Send a shorter one.",
+	TOO_MANY_CALLS: "This task has used all its calls of tools. End the task.",
+	TOO_MANY_IN_A_ROW: "Too many such steps came in a row. Do a step of another kind first.",
+	TOO_MANY_STEPS: "This task has done as many such steps as it may. End the task, or go on without such a step.",
+	UNGOVERNED: "No policy is in effect, so no step is allowed. Wait until a person has mended this.",
+	VALUE_FLOW: "This step would send content to a place where it must not go. Leave that content out.",
+	VALUE_MISSING: "This step lacks a value that must come from the user or a trusted source. Ask the user for it.",
+	VALUE_NOT_GIVEN: "A value of this step was not given by the user or a trusted source. Ask the user for it."
+};
+const ofOtherCodes = "This step is not allowed. Do it in another way, or end the task.";
+const askMessage = "This step needs the approval of a person. Wait for the approval, or go on without this step.";
+const rejectedMessage = "A person has rejected this step. Do not ask for it again; go on without it.";
+const noticeMessage = "This step may go on. It is noted for the people who oversee this agent.";
+function messageOf(code) {
+	return Object.hasOwn(messages, code) ? messages[code] ?? ofOtherCodes : ofOtherCodes;
 }
 
 // engine/check/parameter-error.ts
@@ -15665,47 +15538,6 @@ function agentGetter(segments) {
 	return (agent) => Object.hasOwn(agent, first) ? nested(agent, segments) : ofAttributes(agent.attributes);
 }
 
-// engine/rules/rule.ts
-var CannotEvaluate = class extends Error {
-	code = "CANNOT_EVALUATE";
-	violation;
-	constructor(violation) {
-		super(violation.message);
-		this.violation = violation;
-	}
-};
-function defineRule(definition) {
-	return definition;
-}
-function defineStepRule(definition) {
-	return definition;
-}
-function evidenceOf(step) {
-	return {
-		step: step.step ?? null,
-		step_type: step.step_type,
-		step_name: step.step_name ?? null
-	};
-}
-function evidenceOfRecorded({ step, position }) {
-	return {
-		...evidenceOf(step),
-		step: step.step ?? position
-	};
-}
-function present(step) {
-	return step === null ? [] : [step];
-}
-function stepViolation({ step }, code, message, remedy, ...earlier) {
-	const own = evidenceOf(step);
-	return {
-		code,
-		message,
-		evidence: earlier.length === 0 ? [own] : [...earlier.filter((one) => one !== null), own],
-		remedy
-	};
-}
-
 // engine/rules/filter.ts
 function compilePattern(pattern, when_ambiguous, parameter) {
 	const conditions = conditionsOf$1(pattern.filter).map(([path, wanted]) => {
@@ -15791,6 +15623,109 @@ function headTests({ verbs, step_names, any_verb_for }) {
 	const wanted = verbs && new Set(verbs);
 	const names = step_names && new Set(step_names);
 	return [...wanted ? [(step) => step.verb !== void 0 && wanted.has(step.verb) || canonicalType(step.step_type) === any_verb_for] : [], ...names ? [(step) => step.step_name !== void 0 && names.has(step.step_name)] : []];
+}
+
+// engine/rules/gate-words.ts
+const positive = /* @__PURE__ */ new Set([
+	"pass",
+	"passed",
+	"success",
+	"succeeded",
+	"ok",
+	"yes",
+	"true",
+	"allow",
+	"allowed",
+	"approve",
+	"approved",
+	"accept",
+	"accepted",
+	"grant",
+	"granted"
+]);
+const rejections = /* @__PURE__ */ new Set([
+	"no",
+	"false",
+	"block",
+	"blocked",
+	"deny",
+	"denied",
+	"reject",
+	"rejected",
+	"refuse",
+	"refused",
+	"decline",
+	"declined"
+]);
+const fields = [
+	"guard.result",
+	"guard.status",
+	"guard.decision",
+	"guard.passed",
+	"guard.approved",
+	"output.status",
+	"output.result",
+	"output.decision",
+	"output.approved"
+].map((path) => ({
+	path,
+	get: compileStepField(path, "field")
+}));
+const guards = fields.filter(({ path }) => path.startsWith("guard."));
+const checkType = compileStepField("guard.check_type", "field");
+const digestField = compileStepField("input.action_digest", "field");
+function digestOfGate(gate) {
+	const field = digestField(gate);
+	const digest = typeof field === "string" ? field.trim().toLowerCase() : "";
+	return /^[0-9a-f]{64}$/.test(digest) ? digest : null;
+}
+function hasGateForm(step) {
+	return checkType(step) !== null || digestOfGate(step) !== null || guards.some(({ get }) => get(step) !== null);
+}
+function gateProblem(gate) {
+	try {
+		checkType(gate);
+		const found = notPassed(gate);
+		return found === null ? null : notPositive(found.path, found.word);
+	} catch (error) {
+		if (error instanceof AmbiguousField) return `its ${error.message}`;
+		throw error;
+	}
+}
+function isRejection(gate) {
+	try {
+		const word = notPassed(gate)?.word;
+		return word === false || typeof word === "string" && rejections.has(word.toLowerCase());
+	} catch (error) {
+		if (error instanceof AmbiguousField) return false;
+		throw error;
+	}
+}
+function notPassed(gate) {
+	let first = null;
+	for (const { path, get } of fields) {
+		const word = get(gate);
+		if (word !== null && !isPositive(word)) return {
+			path,
+			word
+		};
+		first ??= word;
+	}
+	const word = first === null ? answerOf$1(gate) : null;
+	return word === null || isPositive(word) ? null : {
+		path: "output",
+		word
+	};
+}
+function answerOf$1({ output }) {
+	const [[name, value] = [], ...others] = Object.entries(output ?? {});
+	return others.length === 0 && (name === "value" || name === "text") ? value : null;
+}
+function notPositive(path, word) {
+	return `its \`${path}\` is ${quoteWord(word)}, which is not \`passed\`, \`approved\` or another positive result`;
+}
+function isPositive(word) {
+	return word === true || typeof word === "string" && positive.has(word.toLowerCase());
 }
 
 // engine/rules/shown.ts
@@ -15891,6 +15826,1355 @@ function valueWords$1(wanted) {
 		matches === void 0 ? "" : ` that matches ${literal(matches)}`
 	].join("");
 }
+
+// engine/rules/track.ts
+function satisfies({ type, step }) {
+	return type !== "step.gate" || gateProblem(step) === null && digestOfGate(step) === null;
+}
+function isBoundGate({ type, step }) {
+	return type === "step.gate" && digestOfGate(step) !== null;
+}
+function isEndType(type) {
+	return type === "task.end" || type === "task.error";
+}
+function passedGate(check_type, digest) {
+	const guard = {
+		...check_type !== void 0 && { check_type },
+		result: "passed"
+	};
+	return {
+		step_type: "step.gate",
+		...digest !== void 0 && { input: { action_digest: digest } },
+		properties: { guard }
+	};
+}
+function trackFirstForbidden(environment, pattern, parameter) {
+	const matches = compilePattern(pattern, true, parameter);
+	return environment.track({
+		key: `first forbidden ${JSON.stringify(pattern)}`,
+		init: () => null,
+		add: (state, recorded) => state ?? (matches(recorded.step) ? evidenceOfRecorded(recorded) : null)
+	});
+}
+function trackFirstRequired(environment, pattern, parameter) {
+	const matches = compilePattern(pattern, false, parameter);
+	const first = environment.track({
+		key: `first required ${JSON.stringify(pattern)}`,
+		init: () => ({
+			any: null,
+			lasting: null
+		}),
+		add: (state, recorded) => {
+			const voided = recorded.type === "step.gate";
+			if (state.lasting !== null || voided && state.any !== null) return state;
+			if (!matches(recorded.step) || !satisfies(recorded)) return state;
+			const evidence = evidenceOfRecorded(recorded);
+			return {
+				any: state.any ?? evidence,
+				lasting: voided ? null : evidence
+			};
+		},
+		end: ({ lasting }) => ({
+			any: lasting,
+			lasting
+		})
+	});
+	return Object.assign((history) => first(history).any, { slot: first.slot });
+}
+function firstOfItsKind(pattern, parameter) {
+	const isSuch = compilePattern(pattern, false, parameter);
+	const text = `this is the first ${patternWords$1(pattern).slice(2)} in this task`;
+	return (step) => ({ once: () => isSuch(step) ? text : null });
+}
+
+// engine/policy/plan.ts
+const scopesAt = {
+	registration: ["agent_registration"],
+	step: ["step_execution"],
+	last_step: ["step_execution", "task_execution"],
+	end: ["task_execution"]
+};
+function isEnd({ step_type }) {
+	return isEndType(canonicalType(step_type));
+}
+function occasionOf(step) {
+	return canonicalType(step.step_type) === "task.end" ? "last_step" : "step";
+}
+function plansOf(policies) {
+	const results = new Map(policies.map(({ policy }) => [policy, Object.freeze(resultOf$1(policy, null, false))]));
+	const planFor = (occasion) => {
+		const inScope = policies.filter(({ policy }) => scopesAt[occasion].includes(policy.scope));
+		return planOf(inScope.map((compiled, index) => ({
+			...compiled,
+			index
+		})), inScope.flatMap(({ policy }) => results.get(policy) ?? []));
+	};
+	return {
+		registration: planFor("registration"),
+		step: planFor("step"),
+		last_step: planFor("last_step"),
+		end: planFor("end")
+	};
+}
+function planOf(indexed, passed) {
+	const all = indexed.map(({ policy, index, check, approval, reads_history }) => ({
+		policy,
+		index,
+		check,
+		approval,
+		reads_history
+	}));
+	const find = cachedByHead(indexed);
+	return {
+		passed: Object.freeze(passed),
+		applicable: (step) => step === null ? all : find(step)
+	};
+}
+const maxHeads = 1e3;
+function cachedByHead(indexed) {
+	const words = new Set(indexed.flatMap(({ head_words }) => head_words));
+	const byName = /* @__PURE__ */ new Map();
+	let count = 0;
+	return (step) => {
+		const { verb } = step;
+		const type = canonicalType(step.step_type);
+		const step_type = words.has(type) ? type : null;
+		const step_name = step.step_name !== void 0 && words.has(step.step_name) ? step.step_name : null;
+		const heads = byName.get(step_name) ?? [];
+		for (const known of heads) if (known.step_type === step_type && known.verb === verb) return known.applicable;
+		const applicable = indexed.flatMap(({ policy, index, checkFor, approval, reads_history }) => {
+			const check = checkFor(step);
+			return check === null ? [] : [{
+				policy,
+				index,
+				check,
+				approval,
+				reads_history
+			}];
+		});
+		if (count >= maxHeads) byName.clear();
+		count = count >= maxHeads ? 1 : count + 1;
+		byName.set(step_name, [...byName.get(step_name) ?? [], {
+			step_type,
+			verb,
+			applicable
+		}]);
+		return applicable;
+	};
+}
+function resultOf$1({ id, name, severity, rule_type, mode, manifest_id }, violation_details, waived) {
+	return {
+		policy_id: id,
+		name,
+		severity,
+		violated: violation_details !== null,
+		violation_details,
+		rule_type,
+		mode,
+		manifest_id,
+		waived
+	};
+}
+
+// engine/policy/evaluate.ts
+function evaluate(set, occasion, given) {
+	return decisionIn(set, occasion, given, null);
+}
+function evaluateAndCount(set, occasion, given, passed) {
+	return decisionIn(set, occasion, given, passed);
+}
+function decisionIn(set, occasion, given, passed) {
+	const { step, agent, history, now, happened = false, readings = [] } = given;
+	const context = {
+		step,
+		agent,
+		context: given.context,
+		history,
+		now,
+		happened,
+		readings
+	};
+	const plan = set.plans[occasion];
+	const applicable = plan.applicable(step);
+	const findings = newFindings();
+	let policies = null;
+	for (let next = firstViolated(applicable, 0, context, passed); next !== null; next = firstViolated(applicable, next.after, context, passed)) {
+		policies ??= [...plan.passed];
+		policies[next.planned.index] = resultFor(findings, next, context);
+	}
+	return decisionOf(findings, policies ?? plan.passed, plan.passed, set.manifests);
+}
+function newFindings() {
+	return {
+		violations: [],
+		approvals: [],
+		blocking: 0,
+		risk_score: 0
+	};
+}
+function resultFor(findings, { planned, answer }, context) {
+	const { violations, approvals } = findings;
+	const result = resultWith(planned, answer, context);
+	const counts = result.mode === "enforce" && !result.waived;
+	const isBlocking = stopsStep(planned.policy, result);
+	const approval = isBlocking && planned.approval?.(context) || null;
+	if (approval !== null && "step" in approval) return {
+		...resultOf$1(planned.policy, null, false),
+		approved_by_step: approval.step
+	};
+	const rejection = approval?.rejection ?? null;
+	if (rejection !== null) withRejection(result, rejection);
+	else result.message = approval !== null ? askMessage : isBlocking ? messageOf(answer.code) : noticeMessage;
+	if (counts) findings.risk_score = Math.max(findings.risk_score, riskOf[result.severity]);
+	if (approval !== null) {
+		violations.splice(findings.blocking + (rejection === null ? approvals.length : 0), 0, result);
+		approvals.push(approval.missing);
+	} else if (isBlocking) {
+		violations.splice(planned.policy.rule_type === "stopped" ? 0 : findings.blocking, 0, result);
+		findings.blocking += 1;
+	} else insertBySeverity(violations, findings.blocking + approvals.length, result);
+	return result;
+}
+function withRejection(result, { step }) {
+	result.message = rejectedMessage;
+	const details = result.violation_details;
+	if (details !== null) result.violation_details = {
+		...details,
+		reason: `a person rejected this step at step ${step}: ${details.reason}`
+	};
+}
+function decisionOf({ violations, approvals, blocking, risk_score }, policies, passed, manifests) {
+	const outcome = blocking > 0 ? "block" : approvals.length > 0 ? "ask" : violations.length > 0 ? "warn" : "allow";
+	const blocked = outcome === "block" || outcome === "ask";
+	return {
+		action: blocked ? "block" : "allow",
+		blocked,
+		outcome,
+		reason: blocked ? reasonOf(outcome, violations[0], (blocking || approvals.length) - 1) : null,
+		message: blocked ? violations[0]?.message ?? null : null,
+		violations,
+		approvals: outcome === "ask" ? approvals : [],
+		risk_score,
+		policies,
+		passed,
+		manifests
+	};
+}
+function insertBySeverity(violations, from, result) {
+	let at = violations.length;
+	while (at > from && riskOf[violations[at - 1].severity] < riskOf[result.severity]) at--;
+	if (at === violations.length) violations.push(result);
+	else violations.splice(at, 0, result);
+}
+function reasonOf(outcome, worst, others) {
+	const [does, all] = outcome === "block" ? ["blocks", "block"] : ["asks for an approval", "ask"];
+	const more = others === 0 ? "" : ` (and ${others} more ${others === 1 ? `policy ${all}s` : `policies ${all}`})`;
+	return `\`${worst?.name}\` ${does}: ${worst?.violation_details?.reason}${more}`;
+}
+function stopsStep({ severity, scope }, { mode, waived }) {
+	return severity === "critical" && scope !== "task_execution" && mode === "enforce" && !waived;
+}
+function firstViolated(applicable, start, context, passed) {
+	let index = start;
+	try {
+		for (; index < applicable.length; index++) {
+			const planned = applicable[index];
+			const answer = planned.check(context);
+			if (typeof answer === "object") return {
+				planned,
+				answer,
+				after: index + 1
+			};
+			if (passed !== null && answer === 0) passed[planned.policy.id] = (passed[planned.policy.id] ?? 0) + 1;
+		}
+		return null;
+	} catch (error) {
+		return {
+			planned: applicable[index],
+			answer: failure(error, context),
+			after: index + 1
+		};
+	}
+}
+function failure(error, context) {
+	const evidence = context.step === null ? [] : [evidenceOf(context.step)];
+	if (error instanceof AmbiguousField) return {
+		code: "AMBIGUOUS_FIELD",
+		message: error.message,
+		evidence,
+		remedy: error.remedy
+	};
+	if (error instanceof CannotEvaluate) return error.violation;
+	return {
+		code: "RULE_ERROR",
+		message: "the rule failed on this step",
+		evidence
+	};
+}
+function resultWith(planned, violation, context) {
+	const { policy } = planned;
+	const { step, now } = context;
+	const violation_details = {
+		code: violation.code,
+		reason: violation.message + (planned.reads_history ? afterEnd(context) : ""),
+		rule_type: policy.rule_type,
+		params: policy.params,
+		evidence: violation.evidence.slice(),
+		remedy: violation.remedy ?? null
+	};
+	const { remedy_steps } = violation;
+	if (remedy_steps !== void 0) violation_details.remedy_steps = bodiesOf(remedy_steps, step?.task_id);
+	const waived = policy.waived_until !== void 0 && now < policy.waived_until;
+	return resultOf$1(policy, violation_details, waived);
+}
+function afterEnd({ step, history: { end } }) {
+	if (step === null || end === null || isEnd(step)) return "";
+	return `; ${typeof step.task_id === "string" ? `task ${quote$2(step.task_id)}` : "the task"} ended at step ${end.step}: use a new id for each run`;
+}
+function bodiesOf(steps, task_id) {
+	return steps.map((step) => ({ step: {
+		...task_id !== void 0 && { task_id },
+		...step
+	} }));
+}
+
+// engine/rules/label-paths.ts
+function placed({ whole, fields }) {
+	if (fields.length === 0) return {
+		label: whole,
+		open: []
+	};
+	const root = newBranch();
+	for (const { path, label } of fields) {
+		let branch = root;
+		for (const segment of path) branch = memberIn(branch, segment, label);
+		branch.label = branch.label === void 0 ? label : lessTrusted(branch.label, label);
+	}
+	return {
+		label: whole,
+		open: [root]
+	};
+}
+function newBranch() {
+	return {
+		below: null,
+		members: /* @__PURE__ */ new Map(),
+		named: null
+	};
+}
+function memberIn(branch, segment, label) {
+	const member = branch.members.get(segment) ?? newBranch();
+	branch.members.set(segment, member);
+	branch.below = lessTrusted(branch.below, label);
+	if (/^(\*|\d+)$/.test(segment)) return member;
+	branch.named ??= newBranch();
+	const { named } = branch;
+	named.named = named;
+	named.members.set(segment, member);
+	named.below = lessTrusted(named.below, label);
+	return member;
+}
+function memberOf(place, key, is_element) {
+	if (place.open.length === 0) return place;
+	const open = [];
+	const ends = [];
+	for (const { members, named } of place.open) {
+		for (const member of [members.get("*"), key === "*" ? void 0 : members.get(key)]) {
+			if (member === void 0) continue;
+			if (member.label !== void 0) ends.push(member.label);
+			if (member.members.size > 0) open.push(member);
+		}
+		if (is_element && named !== null) open.push(named);
+	}
+	return {
+		label: ends.length === 0 ? place.label : leastTrusted(ends),
+		open
+	};
+}
+function labelOfText({ label, open }) {
+	return open.length === 0 ? label : leastTrusted([label, ...open.map(({ below }) => below)]);
+}
+
+// engine/rules/leaves.ts
+function someLeaf(value, labels, visit) {
+	const pending = [{
+		value,
+		own: placed(labels),
+		limit: labels.limit === void 0 ? null : placed(labels.limit)
+	}];
+	for (let place = pending.pop(); place !== void 0; place = pending.pop()) {
+		const { value: item, own, limit } = place;
+		const label = limit === null ? own.label : lessTrusted(own.label, limit.label);
+		if (typeof item === "string") {
+			if (visit({
+				text: item,
+				is_number: false
+			}, lessTrusted(label, labelOfText(own)))) return true;
+		} else if (typeof item === "number") {
+			if (visit({
+				text: String(item),
+				is_number: true
+			}, label)) return true;
+		} else if (typeof item === "object" && item !== null) for (const key of Object.keys(item)) {
+			if (!Array.isArray(item) && visit({
+				text: key,
+				is_number: false,
+				is_key: true
+			}, label)) return true;
+			const member = item[key];
+			const isElement = Array.isArray(item);
+			pending.push({
+				value: member,
+				own: memberOf(own, key, isElement),
+				limit: limit && memberOf(limit, key, isElement)
+			});
+		}
+	}
+	return false;
+}
+const withoutLabels = {
+	whole: null,
+	fields: []
+};
+function someSentLeaf(value, visit) {
+	return someLeaf(value, withoutLabels, visit);
+}
+function someReceivedLeaf(step, type, labels, visit) {
+	if (someLeaf(step.output, labels, visit)) return true;
+	return (type === "task.start" || type === "step.message" && step.verb === "GET") && someLeaf(step.input, {
+		whole: labels.whole,
+		fields: labels.fields
+	}, visit);
+}
+
+// engine/rules/words.ts
+function wordsOf(text) {
+	return isAscii.test(text) ? asciiWords(text.toLowerCase()) : anyWords(text);
+}
+const isAscii = /^[\0-\x7f]*$/;
+function anyWords(text) {
+	return Array.from(composed(text).toLowerCase().matchAll(word), ([found, number]) => number === void 0 ? found : canonicalNumber(number));
+}
+const word = /(?<![\p{L}\p{N}.,'])(\d+(?:[,'’]\d{3})*(?:\.\d+)?)(?![\p{L}\p{N}]|[.,'’]\d)|[\p{L}\p{N}\p{M}_]+|[^\s\p{L}\p{N}\p{M}_]/gu;
+function asciiWords(text) {
+	const words = [];
+	let at = 0;
+	while (at < text.length) {
+		const kind = kinds$1[text.charCodeAt(at)];
+		const number = kind === DIGIT ? numberAt(text, at) : null;
+		const from = at;
+		at = number !== null ? from + number.length : kind >= LETTER ? runEnd(text, from) : from + 1;
+		if (number !== null) words.push(canonicalNumber(number));
+		else if (kind !== SPACE) words.push(text.slice(from, at));
+	}
+	return words;
+}
+const SPACE = 0;
+const SYMBOL = 1;
+const LETTER = 2;
+const DIGIT = 3;
+const kinds$1 = Uint8Array.from({ length: 128 }, (_, code) => {
+	const character = String.fromCharCode(code);
+	if (/\d/.test(character)) return DIGIT;
+	return /\w/.test(character) ? LETTER : /\s/.test(character) ? SPACE : SYMBOL;
+});
+function runEnd(text, from) {
+	let at = from + 1;
+	while (at < text.length && kinds$1[text.charCodeAt(at)] >= LETTER) at++;
+	return at;
+}
+const asciiNumber = /(?<![.,'])\d+(?:[,']\d{3})*(?:\.\d+)?(?![a-z0-9]|[.,']\d)/y;
+function numberAt(text, at) {
+	asciiNumber.lastIndex = at;
+	return asciiNumber.exec(text)?.[0] ?? null;
+}
+function canonicalNumber(number) {
+	const plain = number.replaceAll(/[,'’]/g, "");
+	return plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
+}
+const symbol = /^[^\p{L}\p{N}\p{M}_]$/u;
+function isSymbol(word) {
+	const code = word.charCodeAt(0);
+	if (word.length === 1 && code < 128) return kinds$1[code] === SYMBOL;
+	return word.length <= 2 && symbol.test(word);
+}
+function trimmed$1(words) {
+	let from = 0;
+	let to = words.length;
+	while (from < to && isSymbol(words[from])) from++;
+	while (to > from && isSymbol(words[to - 1])) to--;
+	return from === to || to - from === words.length ? words : words.slice(from, to);
+}
+function composed(text) {
+	if (/^[\0-\u02ff]*$/.test(text)) return text;
+	return /\p{M}{31}/u.test(text) ? text : text.normalize("NFC");
+}
+function detached(value) {
+	if (value.length < 13) return value;
+	return Buffer.from(value, "utf16le").toString("utf16le");
+}
+
+// engine/rules/value-parts.ts
+function comparable(text) {
+	return bare(composed(text).toLowerCase().trim());
+}
+function tokensOf(text) {
+	return text.split(/[\s"'<>`|,;()]+/);
+}
+function bare(text) {
+	let from = 0;
+	let to = text.length;
+	while (from < to && !isPart(text, from)) from++;
+	while (to > from && !isPart(text, to - 1)) to--;
+	return text.slice(from, to);
+}
+const isLetter$1 = /[\p{L}\p{N}\p{M}\p{Cs}]/u;
+function isPart(text, index) {
+	const code = text.charCodeAt(index);
+	if (code < 128) return code >= 97 && code <= 122 || code >= 48 && code <= 57 || code >= 65 && code <= 90;
+	return isLetter$1.test(text[index]);
+}
+function partsOf$1(text, matches) {
+	if (!matches(text)) return [];
+	const parts = [];
+	const others = [];
+	const words = text.split(/[\s"'<>`|]+/).filter((word) => word !== "");
+	for (const [index, word] of words.entries()) if (!matches(word)) others.push(word);
+	else {
+		const [before, after] = [isOpenAtStart(word) ? 1 : 0, isOpenAtEnd(word, matches) ? 1 : 0];
+		if (before + after === 0) parts.push(...elementsOf$1(word, matches));
+		else parts.push(words.slice(Math.max(index - before, 0), index + after + 1).join(" "));
+	}
+	const rest = others.join(" ");
+	if (matches(rest)) parts.push(rest);
+	return parts;
+}
+function elementsOf$1(word, matches) {
+	const elements = word.split(/[,;]+/).filter((element) => element !== "");
+	return elements.length > 1 && elements.every((element) => matches(element) && !isOpenAtEnd(element, matches)) ? elements : [word];
+}
+function isOpenAtStart(word) {
+	return word.startsWith("@") && (word.includes(".") || bare(word) === "@");
+}
+function isOpenAtEnd(word, matches) {
+	let to = word.length;
+	let leads = false;
+	for (; to > 0 && isSign.test(word[to - 1]); to--) leads ||= leading.has(word[to - 1]);
+	return leads && !matches(word.slice(0, to));
+}
+const isSign = /[^\p{L}\p{N}\p{M}]/u;
+const leading = /* @__PURE__ */ new Set("@/\\:=");
+
+// engine/rules/recorded-text.ts
+var ReceivedText = class ReceivedText {
+	text;
+	is_number;
+	label;
+	#words;
+	#tokens;
+	constructor({ text, is_number }, label) {
+		this.text = text;
+		this.is_number = is_number;
+		this.label = label;
+	}
+	upTo(length) {
+		if (this.text.length <= length) return this;
+		return new ReceivedText({
+			text: this.text.slice(0, length),
+			is_number: this.is_number
+		}, this.label);
+	}
+	get words() {
+		this.#words ??= wordsOf(this.text);
+		return this.#words;
+	}
+	get tokens() {
+		this.#tokens ??= tokensOf(this.text).map((token) => ({
+			words: wordsOf(token),
+			value: comparable(token)
+		}));
+		return this.#tokens;
+	}
+};
+var RecordedTexts = class {
+	#step;
+	#type;
+	#received;
+	#identifiers;
+	constructor(step, type) {
+		this.#step = step;
+		this.#type = type;
+	}
+	get received() {
+		this.#received ??= receivedBy(this.#step, this.#type);
+		return this.#received;
+	}
+	get identifiers() {
+		this.#identifiers ??= identifiersIn(this.#step);
+		return this.#identifiers;
+	}
+};
+function receivedBy(step, type) {
+	const texts = [];
+	someReceivedLeaf(step, type, labelsOrPublic(step), (leaf, label) => {
+		texts.push(new ReceivedText(leaf, label));
+		return false;
+	});
+	return texts;
+}
+function identifiersIn({ input }) {
+	const found = [];
+	someSentLeaf(input, ({ text }) => {
+		if (!isIdentifier(text)) return false;
+		for (const token of tokensOf(text)) if (isIdentifier(token)) found.push({
+			words: trimmed$1(wordsOf(token)),
+			value: comparable(token)
+		});
+		return false;
+	});
+	return found;
+}
+function isIdentifier(token) {
+	return /[\d@]|\p{L}\.\p{L}|:\/\//u.test(token);
+}
+
+// engine/policy/history.ts
+const nothing = {
+	length: 0,
+	end: null,
+	finished: false,
+	tools: null,
+	others: null
+};
+function newHistory(plan, is_whole = true) {
+	return {
+		...nothing,
+		states: plan.trackers.map((tracker) => tracker.init()),
+		lost: is_whole ? null : plan.trackers.map(() => true),
+		deferred: null
+	};
+}
+function newDeferredHistory(plan) {
+	const states = plan.trackers.map((tracker) => tracker.costly === void 0 ? tracker.init() : null);
+	const deferred = {
+		steps: [],
+		added: plan.trackers.map(() => 0)
+	};
+	return {
+		...nothing,
+		states,
+		lost: null,
+		deferred
+	};
+}
+const maxDeferred = 256;
+function record(plan, history, step, at) {
+	if (isBlocked(step)) return;
+	const type = canonicalType(step.step_type);
+	const recorded = {
+		step,
+		type,
+		position: history.length + 1,
+		at,
+		texts: new RecordedTexts(step, type)
+	};
+	const { deferred, states } = history;
+	for (let index = 0; index < plan.trackers.length; index++) {
+		const tracker = plan.trackers[index];
+		if (deferred === null || tracker.costly === void 0) states[index] = tracker.add(states[index], recorded);
+	}
+	if (deferred !== null && deferred.steps.push(recorded) === maxDeferred) addAllDeferred(plan, history, deferred);
+	narrowToolsBy(history, step);
+	history.others = lessTrusted(history.others, othersIn(step));
+	history.length = recorded.position;
+	if (isEnd(step)) noteEnd(plan, history, recorded);
+	else history.finished = false;
+}
+function noteEnd({ trackers }, history, recorded) {
+	for (const [index, { end }] of trackers.entries()) if (end !== void 0) history.states[index] = end(history.states[index]);
+	history.end = evidenceOfRecorded(recorded);
+	history.finished ||= recorded.type === "task.end";
+}
+function occasionIn({ finished }, step) {
+	return finished ? "step" : occasionOf(step);
+}
+function addDeferred({ trackers }, { states }, slot, deferred) {
+	const tracker = trackers[slot];
+	const { steps, added } = deferred;
+	states[slot] ??= tracker.init();
+	for (let next = added[slot] ?? 0; next < steps.length; next++) states[slot] = tracker.add(states[slot], steps[next]);
+	added[slot] = steps.length;
+}
+function addAllDeferred(plan, history, deferred) {
+	for (const [slot, tracker] of plan.trackers.entries()) if (tracker.costly !== void 0) addDeferred(plan, history, slot, deferred);
+	deferred.steps.length = 0;
+	deferred.added.fill(0);
+}
+
+// engine/rules/compound-cause.ts
+function everyOf(violations) {
+	return everyCause(violations.map(withoutFact)).violation;
+}
+function someOf(violations) {
+	return someCause(violations.map(withoutFact)).violation;
+}
+function withoutFact(violation) {
+	return {
+		violation,
+		fact: null
+	};
+}
+function explain$2(program, answers, context) {
+	const stack = [];
+	for (const [index, shape] of program.entries()) {
+		const parts = shape.kind === "leaf" ? [] : stack.splice(-shape.arity);
+		stack.push(shape.kind === "leaf" ? ofLeaf(shape, answers[index], context) : combined$1[shape.kind](parts));
+	}
+	const [whole] = stack;
+	return whole?.violated?.violation ?? {
+		code: "CONDITION_VIOLATED",
+		message: "the condition is violated",
+		evidence: []
+	};
+}
+const combined$1 = {
+	not: ([part]) => {
+		const { violated = null, passed = null } = part ?? {};
+		return passed === null ? {
+			violated: null,
+			passed: violated
+		} : {
+			violated: forbidden$1(passed),
+			passed: null
+		};
+	},
+	all_of: (parts) => {
+		const violated = parts.flatMap((part) => part.violated ?? []);
+		const passed = parts.flatMap((part) => part.passed ?? []);
+		if (violated.length > 0) return {
+			violated: everyCause(violated),
+			passed: null
+		};
+		return {
+			violated: null,
+			passed: passed.length === 0 ? null : facts(passed, true)
+		};
+	},
+	any_of: (parts) => {
+		const violated = parts.flatMap((part) => part.violated ?? []);
+		const passed = parts.flatMap((part) => part.passed ?? []);
+		if (passed.length > 0) return {
+			violated: null,
+			passed: facts(passed, false)
+		};
+		return {
+			violated: violated.length === 0 ? null : someCause(violated),
+			passed: null
+		};
+	}
+};
+const passedCode = "CONDITION_HOLDS";
+const noneHolds = "NO_CONDITION_HOLDS";
+function ofLeaf(shape, answer, context) {
+	if (answer === void 0 || answer === 1) return {
+		violated: null,
+		passed: null
+	};
+	if (answer !== 0) return {
+		violated: withoutFact(answer),
+		passed: null
+	};
+	const own = context.step === null ? [] : [evidenceOf(context.step)];
+	const { evidence = [], undo, fact = `${describe(shape.node)} holds` } = shape.because?.(context) ?? {};
+	const field = fieldOfAgent(shape.node, context);
+	const passed = {
+		code: passedCode,
+		message: fact,
+		evidence: firstUnique([{ evidence: [...evidence, ...own] }]),
+		remedy: field === null ? undo ?? `change this step so that ${describe(shape.node)} does not hold` : corrected(field, context)
+	};
+	const present = shape.node.rule_type === "field_not_empty" && field !== null ? field : void 0;
+	return {
+		violated: null,
+		passed: {
+			violation: passed,
+			fact,
+			of_agent: field !== null,
+			present
+		}
+	};
+}
+function fieldOfAgent({ params = {} }, { step }) {
+	const { field } = params;
+	if (typeof field !== "string") return null;
+	return step === null || /^(agent|context)\./.test(field) ? field : null;
+}
+function corrected(field, { step }) {
+	return `correct \`${field}\` if it is wrong, otherwise ${step === null ? "do not use this agent" : "leave this step out"}`;
+}
+function forbidden$1(cause) {
+	const { fact, together = false, violation } = cause;
+	if (fact === null) return cause;
+	return {
+		...cause,
+		violation: {
+			...violation,
+			message: `${fact}, which is not allowed${together ? " together" : ""}`
+		}
+	};
+}
+function everyCause(causes) {
+	const [first] = causes;
+	if (first !== void 0 && causes.length === 1) return first;
+	return {
+		violation: joined(causes, "; and ", first?.violation.code ?? "CONDITION_VIOLATED"),
+		fact: causes.every(({ fact }) => fact !== null) ? sentence(causes) : null
+	};
+}
+function facts(causes, together) {
+	const [first] = causes;
+	if (first !== void 0 && causes.length === 1) return first;
+	const changeable = causes.filter(({ of_agent }) => of_agent !== true);
+	const ways = together && changeable.length > 0 ? changeable : causes;
+	const { remedy, remedy_steps, ...violation } = joined(causes, together ? "; or " : "; and ", passedCode);
+	const fact = sentence(causes);
+	return {
+		violation: {
+			...violation,
+			message: fact,
+			...remedyOf(ways, together ? "; or " : "; and ")
+		},
+		fact,
+		together
+	};
+}
+function someCause(causes) {
+	const premiseOf = new Map(causes.map((cause) => [cause, cause.fact ?? cause.violation.once?.() ?? null]));
+	const required = causes.filter((cause) => premiseOf.get(cause) === null);
+	const ways = required.length > 0 ? required : causes.filter(({ fact }) => fact === null);
+	if (ways.length === 0) {
+		const cause = facts(causes, true);
+		return {
+			...cause,
+			violation: {
+				...forbidden$1(cause).violation,
+				code: noneHolds
+			}
+		};
+	}
+	const about = new Set(ways.flatMap((way) => way.violation.about ?? []));
+	const premises = causes.filter((cause) => !ways.includes(cause) && !(cause.present && about.has(cause.present)));
+	const reasons = [...new Set(premises.map((premise) => premiseOf.get(premise)))].join(" and ");
+	const because = ` (${ways.length > 1 ? "one of them is " : ""}required because ${reasons})`;
+	const { message, ...violation } = joined(ways, "; or ", noneHolds);
+	const whole = shortened$1(reasons === "" ? message : `${message}${because}`);
+	return {
+		violation: {
+			...violation,
+			message: whole,
+			evidence: firstUnique(causes.map((cause) => cause.violation))
+		},
+		fact: null
+	};
+}
+function joined(causes, between, code) {
+	const violations = causes.map(({ violation }) => violation);
+	return {
+		code,
+		message: shortened$1([...new Set(violations.map(({ message }) => message))].join("; and ")),
+		evidence: firstUnique(violations),
+		...remedyOf(causes, between)
+	};
+}
+function remedyOf(causes, between) {
+	const violations = causes.map(({ violation }) => violation);
+	const known = violations.flatMap(({ remedy }) => remedy ?? []);
+	if (known.length === 0 || between === "; and " && known.length < violations.length) return {};
+	const texts = [...new Set(known)];
+	const remedy = between === "; or " && texts.length > 1 ? `one of: ${texts.join(between)}` : texts.join(between);
+	const steps = between === "; or " ? violations.find(({ remedy_steps }) => remedy_steps) : allSteps(violations);
+	return {
+		remedy: shortened$1(remedy),
+		...steps?.remedy_steps && { remedy_steps: steps.remedy_steps }
+	};
+}
+function sentence(causes) {
+	return shortened$1([...new Set(causes.map(({ fact, violation }) => fact ?? violation.message))].join(" and "));
+}
+const maxEvidence = 50;
+const maxText$2 = 2e3;
+function shortened$1(text) {
+	return text.length > maxText$2 ? `${text.slice(0, maxText$2)}…` : text;
+}
+function allSteps(violations) {
+	if (!violations.every(({ remedy_steps }) => remedy_steps !== void 0)) return void 0;
+	return { remedy_steps: violations.flatMap(({ remedy_steps }) => remedy_steps ?? []) };
+}
+function describe({ rule_type, params = {} }) {
+	const words = Object.entries(params).filter(([name]) => !name.startsWith("target_")).map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(", ");
+	return `\`${rule_type}\`${words === "" ? "" : ` (${words.length > 200 ? `${words.slice(0, 200)}…` : words})`}`;
+}
+function firstUnique(violations) {
+	const steps = [];
+	for (const { evidence } of violations) for (const one of evidence) {
+		if (steps.length === maxEvidence) return steps;
+		if (!steps.some((known) => isSame$1(known, one))) steps.push(one);
+	}
+	return steps;
+}
+function isSame$1(one, other) {
+	return one.step === other.step && one.step_type === other.step_type && one.step_name === other.step_name;
+}
+
+// engine/rules/compound-program.ts
+function combination(kind, arity) {
+	return {
+		kind,
+		combine: combinators[kind],
+		arity
+	};
+}
+function compileProgram(program) {
+	const check = compileRun(program.map(withHead));
+	const heads = program.filter((instruction) => "check" in instruction && instruction.head !== null);
+	if (heads.length === 0) return {
+		check,
+		head_words: [],
+		checkFor: () => check
+	};
+	return {
+		check,
+		head_words: heads.flatMap((leaf) => leaf.head_words),
+		checkFor: (step) => {
+			const part = applicablePart(program, step);
+			return part.length === 0 ? null : compileRun(part);
+		}
+	};
+}
+function withHead(instruction) {
+	if (!("check" in instruction) || instruction.head === null) return instruction;
+	const { head, check } = instruction;
+	const headed = (context) => context.step !== null && head(context.step) ? check(context) : 1;
+	const { because } = check;
+	return {
+		...instruction,
+		head: null,
+		check: because === void 0 ? headed : Object.assign(headed, { because })
+	};
+}
+function applicablePart(program, step) {
+	const part = [];
+	const kept = [];
+	for (const instruction of program) {
+		if ("check" in instruction) {
+			const isKept = instruction.head === null || instruction.head(step);
+			kept.push(isKept);
+			if (isKept) part.push(instruction);
+			continue;
+		}
+		const arity = kept.splice(-instruction.arity).filter((isKept) => isKept).length;
+		kept.push(arity > 0);
+		if (arity > 0) part.push({
+			...instruction,
+			arity
+		});
+	}
+	return part;
+}
+function compileRun(program) {
+	const [only] = program;
+	if (program.length === 1 && only !== void 0 && "check" in only) return only.check;
+	const negates = program.some((instruction) => "kind" in instruction && instruction.kind === "not");
+	const checks = program.map((instruction) => "check" in instruction ? instruction.check : null);
+	const combines = program.map((instruction) => "combine" in instruction ? instruction.combine : null);
+	const arities = program.map((instruction) => "combine" in instruction ? instruction.arity : 0);
+	const throwing = nextThrowing(program);
+	const ends = endsOfAny(program);
+	const answers = [];
+	return (context) => {
+		let top = 0;
+		for (let index = 0; index < checks.length; index++) {
+			const check = checks[index];
+			if (check === null) {
+				const end = top;
+				top -= arities[index];
+				answers[top] = combines[index](answers, top, end);
+			} else answers[top] = check(context);
+			const end = ends[index];
+			if (end !== null && answers[top] === 0) {
+				for (let next = throwing[index + 1]; next < end.index; next = throwing[next + 1]) checks[next](context);
+				top -= end.before;
+				answers[top] = 0;
+				index = end.index;
+			}
+			top += 1;
+		}
+		const answer = answers[0] ?? 1;
+		return typeof answer === "object" && negates ? explained(program, context) : answer;
+	};
+}
+function endsOfAny(program) {
+	const ends = program.map(() => null);
+	const children = [];
+	const open = [];
+	for (const [index, instruction] of program.entries()) {
+		children.push("combine" in instruction ? open.splice(-instruction.arity) : []);
+		open.push(index);
+	}
+	for (let index = program.length - 1; index >= 0; index--) {
+		const instruction = program[index];
+		if (instruction === void 0 || !("combine" in instruction) || instruction.kind !== "any_of") continue;
+		const outer = ends[index];
+		for (const [before, child] of (children[index] ?? []).entries()) ends[child] = outer == null ? {
+			index,
+			before
+		} : {
+			index: outer.index,
+			before: outer.before + before
+		};
+	}
+	return ends;
+}
+function nextThrowing(program) {
+	const next = [];
+	next[program.length] = program.length;
+	for (let index = program.length - 1; index >= 0; index--) {
+		const instruction = program[index];
+		const can_throw = instruction !== void 0 && "check" in instruction && instruction.can_throw;
+		next[index] = can_throw ? index : next[index + 1] ?? program.length;
+	}
+	return next;
+}
+const combinators = {
+	all_of: (answers, start, end) => {
+		let passed = false;
+		for (let index = start; index < end; index++) {
+			if (typeof answers[index] === "object") return everyOf(violationsIn(answers, start, end));
+			passed ||= answers[index] === 0;
+		}
+		return passed ? 0 : 1;
+	},
+	any_of: (answers, start, end) => {
+		let violated = false;
+		for (let index = start; index < end; index++) {
+			if (answers[index] === 0) return 0;
+			violated ||= typeof answers[index] === "object";
+		}
+		return violated ? someOf(violationsIn(answers, start, end)) : 1;
+	},
+	not: (answers, start) => {
+		if (answers[start] === 1) return 1;
+		return typeof answers[start] === "object" ? 0 : holds;
+	}
+};
+function violationsIn(answers, start, end) {
+	return answers.slice(start, end).filter((answer) => typeof answer === "object");
+}
+const holds = {
+	code: "CONDITION_HOLDS",
+	message: "the condition holds and must not",
+	evidence: []
+};
+function explained(program, context) {
+	return explain$2(program.map(shapeOf), answersOf(program, context), context);
+}
+function shapeOf(instruction) {
+	return "check" in instruction ? {
+		kind: "leaf",
+		arity: 0,
+		node: instruction.node,
+		because: instruction.check.because
+	} : {
+		kind: instruction.kind,
+		arity: instruction.arity
+	};
+}
+function answersOf(program, context) {
+	const stack = [];
+	return program.map((instruction) => {
+		const answer = "check" in instruction ? instruction.check(context) : instruction.combine(stack.splice(-instruction.arity), 0, instruction.arity);
+		stack.push(answer);
+		return answer;
+	});
+}
+
+// engine/rules/compound.ts
+const everyScope = [
+	"agent_registration",
+	"step_execution",
+	"task_execution"
+];
+const condition = {
+	type: "object",
+	required: ["rule_type"],
+	additionalProperties: false,
+	properties: {
+		rule_type: {
+			type: "string",
+			description: "name of the rule"
+		},
+		params: {
+			type: "object",
+			description: "parameters of the rule"
+		}
+	},
+	"x-editor": "condition"
+};
+const conditions = {
+	type: "array",
+	items: condition,
+	minItems: 1,
+	description: "rules with their parameters"
+};
+const gate = {
+	rule_type: "step_requires_gate",
+	params: { max_age_steps: 1 }
+};
+const message = {
+	rule_type: "history_contains",
+	params: { step_type: "step.message" }
+};
+const compoundRules = [
+	{
+		name: "all_of",
+		category: "flow",
+		scopes: everyScope,
+		targets: false,
+		params: {
+			type: "object",
+			required: ["conditions"],
+			additionalProperties: false,
+			properties: { conditions }
+		},
+		stricter: { conditions: "conditions" },
+		doc: "Passes when every applicable condition passes. Usable where all its conditions are.",
+		example: { conditions: [gate, message] }
+	},
+	{
+		name: "any_of",
+		category: "flow",
+		scopes: everyScope,
+		targets: false,
+		params: {
+			type: "object",
+			required: ["conditions"],
+			additionalProperties: false,
+			properties: { conditions }
+		},
+		stricter: { conditions: "conditions" },
+		doc: "Passes when at least one applicable condition passes. Usable where all its conditions are.",
+		example: { conditions: [gate, message] }
+	},
+	{
+		name: "not",
+		category: "flow",
+		scopes: everyScope,
+		targets: false,
+		params: {
+			type: "object",
+			required: ["condition"],
+			additionalProperties: false,
+			properties: { condition: {
+				...condition,
+				description: "a rule with its parameters"
+			} }
+		},
+		stricter: { condition: "conditions" },
+		doc: "Passes when its condition is violated; not applicable when its condition is.",
+		example: { condition: message }
+	}
+];
+function isCombinator(rule_type) {
+	return rule_type === "all_of" || rule_type === "any_of" || rule_type === "not";
+}
+function postOrder(root) {
+	const ordered = [];
+	const pending = [{
+		node: root,
+		path: "",
+		negated: false
+	}];
+	for (let next = pending.pop(); next !== void 0; next = pending.pop()) {
+		const negated = next.negated !== (next.node.rule_type === "not");
+		const children = childrenOf$1(next.node, next.path);
+		ordered.push({
+			...next,
+			arity: children.length
+		});
+		for (const child of children) pending.push({
+			...child,
+			negated
+		});
+	}
+	return ordered.reverse();
+}
+function childrenOf$1(node, path) {
+	if (!isCombinator(node.rule_type)) return [];
+	const key = node.rule_type === "not" ? "condition" : "conditions";
+	const within = path === "" ? "" : `${path}.params.`;
+	const here = `${within}${key}`;
+	const params = node.params ?? {};
+	const extra = Object.keys(params).find((name) => name !== key);
+	if (extra !== void 0) throw new ParameterError(`${within}${extra}`, `unknown parameter \`${extra}\` of \`${node.rule_type}\``, {
+		fault: "unknown",
+		at_key: true
+	});
+	const given = params[key];
+	if (node.rule_type === "not") return [{
+		node: asCondition(given, here),
+		path: here
+	}];
+	if (!Array.isArray(given) || given.length === 0) throw new ParameterError(here, `\`${node.rule_type}\` needs a list of at least one condition`);
+	return given.map((child, index) => ({
+		node: asCondition(child, `${here}.${index}`),
+		path: `${here}.${index}`
+	}));
+}
+function asCondition(value, path) {
+	const shape = typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+	if (shape === null) throw new ParameterError(path, "a condition must be an object with `rule_type` and `params`", { fault: "type" });
+	const { rule_type, params, ...rest } = shape;
+	const [extra] = Object.keys(rest);
+	if (extra !== void 0) throw new ParameterError(`${path}.${extra}`, `unknown key \`${extra}\`; a condition has \`rule_type\` and \`params\``, {
+		fault: "unknown",
+		at_key: true
+	});
+	if (typeof rule_type !== "string") throw new ParameterError(`${path}.rule_type`, "`rule_type` is missing", { fault: "missing" });
+	if (params === void 0) return { rule_type };
+	if (typeof params !== "object" || params === null || Array.isArray(params)) throw new ParameterError(`${path}.params`, "`params` must be an object", { fault: "type" });
+	return {
+		rule_type,
+		params
+	};
+}
+function sharedScopes(of) {
+	const [first = [], ...rest] = of;
+	return first.filter((scope) => rest.every((scopes) => scopes.includes(scope)));
+}
+function compileTree(root, leaf) {
+	return compileProgram(postOrder(root).map(({ arity, ...placed }) => isCombinator(placed.node.rule_type) ? combination(placed.node.rule_type, arity) : {
+		...leaf(placed),
+		node: placed.node
+	}));
+}
+
+// engine/rules/params.ts
+const stepType = {
+	type: "string",
+	minLength: 1,
+	"x-editor": "step_type",
+	description: "a step type, such as `step.resource`"
+};
+const stepTypes$1 = {
+	type: "array",
+	items: stepType,
+	minItems: 1
+};
+const verbSchema = {
+	type: "string",
+	enum: [
+		"GET",
+		"POST",
+		"PATCH",
+		"DELETE"
+	],
+	description: "only steps with this verb; default every verb"
+};
+const verbNames = {
+	type: "array",
+	items: {
+		type: "string",
+		minLength: 1,
+		"x-editor": "verb"
+	},
+	minItems: 1,
+	description: "one of these verbs: GET, POST, PATCH or DELETE"
+};
+const fieldPath = {
+	type: "string",
+	minLength: 1,
+	"x-editor": "field",
+	description: "field path, such as `input.path`"
+};
+const fieldPaths = {
+	type: "array",
+	items: fieldPath,
+	minItems: 1
+};
+const names = {
+	type: "array",
+	items: {
+		type: "string",
+		minLength: 1
+	},
+	minItems: 1
+};
+const filterSchema = {
+	type: "object",
+	"x-editor": "filter",
+	description: "field path: wanted value; a list means one of, null means missing; {present: true}, {min, max}, {matches: pattern} and {not: value} are conditions; one element of a list in the step is enough; {} matches all"
+};
+const selectorMembers = {
+	step_types: {
+		...stepTypes$1,
+		description: "one of these step types"
+	},
+	verbs: verbNames,
+	step_names: {
+		...names,
+		description: "one of these names of a tool, model or operation"
+	},
+	property_filter: {
+		...filterSchema,
+		description: `only steps with these fields: ${filterSchema.description}`
+	}
+};
+const selector = {
+	type: "object",
+	"x-editor": "selector",
+	additionalProperties: false,
+	properties: selectorMembers
+};
+const stepKind = {
+	...selector,
+	type: ["string", "object"],
+	"x-editor": "step_kind",
+	minLength: 1,
+	description: "a step type, such as `step.resource`, or a selector {step_types, verbs, step_names, property_filter}"
+};
+const stepKinds = {
+	type: "array",
+	items: stepKind,
+	minItems: 1
+};
+const targetSchema = {
+	target_step_types: {
+		...stepTypes$1,
+		description: "apply to these step types only; default every type"
+	},
+	target_verb: {
+		type: "string",
+		"x-editor": "verb",
+		description: "apply to this verb only; default every verb"
+	},
+	target_verbs: {
+		...verbNames,
+		description: "apply to these verbs only; default every verb"
+	},
+	target_step_names: {
+		...names,
+		description: "apply to steps of these names only; default every name"
+	},
+	target_property_filter: {
+		...filterSchema,
+		description: `apply to steps with these fields only: ${filterSchema.description}`
+	},
+	target_after: {
+		...selector,
+		description: "apply only after such a step in the same task; default always"
+	}
+};
+const targetKeys = Object.keys(targetSchema);
 
 // node_modules/ajv/dist/compile/codegen/code.js
 var require_code$1 = /* @__PURE__ */ __commonJSMin(((exports) => {
@@ -22511,6 +23795,7 @@ function isCounted(text) {
 // engine/check/advice.ts
 function adviceOf(type, schema, data, name) {
 	const form = schema;
+	if (acceptsNull(schema) && meansNone(type, data)) return `; write \`null\`, or leave ${quote$2(name)} out`;
 	if (form["x-write"] !== void 0) return written(form["x-write"]);
 	switch (type) {
 		case "string": return textAdvice(form, data);
@@ -22521,6 +23806,13 @@ function adviceOf(type, schema, data, name) {
 		case "object": return mapAdvice(data);
 		default: return "";
 	}
+}
+function acceptsNull({ type }) {
+	return Array.isArray(type) && type.includes("null");
+}
+function meansNone(type, data) {
+	if (type === "string" || type === "boolean") return false;
+	return data === false || typeof data === "string" && /^(no|none|off|false|never)$/i.test(data.trim());
 }
 function written(text) {
 	return text.length > 60 ? "" : `; write ${quote$2(text)}`;
@@ -22539,11 +23831,17 @@ function numberAdvice(type, form, data, name) {
 		form.maximum
 	].find((value) => value !== void 0 && isAccepted(value));
 	const such = example === void 0 ? "" : `; write a number such as ${quote$2(String(example))}`;
-	if (typeof data === "number") return isAccepted(Math.round(data)) ? written(String(Math.round(data))) : such;
+	if (typeof data === "number") {
+		const [first, second] = [Math.floor(data), Math.ceil(data)].filter(isAccepted);
+		if (first === void 0) return such;
+		return `${written(String(first))}${second === void 0 ? "" : ` or ${quote$2(String(second))}`}`;
+	}
 	if (typeof data !== "string") return "";
 	const meant = numberMeant(data, name);
 	if (meant === null || !isAccepted(meant)) return such;
-	return `${written(String(meant))}${Number(data) === meant ? " without quotes" : ""}`;
+	const thousands = /^\d{1,3}\.\d{3}$/.test(data.trim()) ? Math.round(meant * 1e3) : null;
+	const or = thousands !== null && isAccepted(thousands) ? `, or ${quote$2(String(thousands))} if thousands are meant` : "";
+	return `${written(String(meant))}${Number(data) === meant ? " without quotes" : ""}${or}`;
 }
 function booleanAdvice(data) {
 	if (/^(yes|on|true|y|1)$/i.test(String(data))) return written("true");
@@ -22591,7 +23889,7 @@ function plain$2(text) {
 }
 
 // engine/check/schema-words.ts
-const kinds$1 = {
+const kinds = {
 	yaml: {
 		object: "a map",
 		array: "a list",
@@ -22627,10 +23925,10 @@ function predicateOf(error, dialect) {
 		case "format": return formatWords(String(params.format), data);
 		case "minLength":
 		case "minItems":
-		case "minProperties": return params.limit === 1 ? `must not be empty${keyword === "minLength" ? "" : `: write at least one ${partsOf$1(keyword, dialect).slice(0, -1)}`}` : `must have at least ${limit} ${partsOf$1(keyword, dialect)}`;
+		case "minProperties": return params.limit === 1 ? `must not be empty${keyword === "minLength" ? "" : `: write at least one ${partsOf(keyword, dialect).slice(0, -1)}`}` : `must have at least ${limit} ${partsOf(keyword, dialect)}`;
 		case "maxLength":
 		case "maxItems":
-		case "maxProperties": return `must have at most ${limit} ${partsOf$1(keyword, dialect)}`;
+		case "maxProperties": return `must have at most ${limit} ${partsOf(keyword, dialect)}`;
 		case "minimum": return found(`must be at least ${limit}`);
 		case "maximum": return found(`must be at most ${limit}`);
 		case "exclusiveMinimum": return found(`must be more than ${limit}`);
@@ -22678,15 +23976,15 @@ function enumWords(allowed, data, dialect) {
 	return `must be one of ${allowed.map(String).join(", ")}, found ${foundIn(data, dialect, true)}${hint}`;
 }
 function typeWords(types, { instancePath, parentSchema, data }, dialect) {
-	const names = types.map((type) => kinds$1[dialect][type]);
+	const names = types.map((type) => kinds[dialect][type]);
 	const name = instancePath.split("/").findLast((part) => !/^\d+$/.test(part)) ?? "";
 	const advice = dialect === "json" ? "" : adviceOf(types[0], parentSchema ?? {}, data, name);
 	return `must be ${names.join(" or ")}, found ${foundIn(data, dialect)}${advice}`;
 }
 function foundIn(data, dialect, word = false) {
 	if (data === null) return dialect === "yaml" ? "nothing" : "null";
-	if (Array.isArray(data)) return kinds$1[dialect].array;
-	if (typeof data === "object") return kinds$1[dialect].object;
+	if (Array.isArray(data)) return kinds[dialect].array;
+	if (typeof data === "object") return kinds[dialect].object;
 	if (typeof data === "string") {
 		if (dialect === "json" && !word) return "a string";
 		return word ? quote$2(data) : `text ${quote$2(data)}`;
@@ -22696,7 +23994,7 @@ function foundIn(data, dialect, word = false) {
 function textFound(data) {
 	return typeof data === "string" ? `, found ${quote$2(data)}` : "";
 }
-function partsOf$1(keyword, dialect) {
+function partsOf(keyword, dialect) {
 	if (keyword.endsWith("Length")) return "characters";
 	if (keyword.endsWith("Items")) return "items";
 	return dialect === "yaml" ? "keys" : "members";
@@ -22746,8 +24044,21 @@ const maxErrors$1 = 1e3;
 function checkWith(validate, dialect) {
 	return (value) => {
 		if (validate(value)) return [];
-		const chosen = oneForEach((validate.errors ?? []).filter(({ keyword }) => keyword !== "anyOf" && keyword !== "if")).slice(0, maxErrors$1);
-		return (dialect === "yaml" ? withoutRenamed(chosen) : chosen).map((error) => explain$2(error, dialect));
+		const chosen = oneForEach((validate.errors ?? []).filter((error) => !isSummary(error))).slice(0, maxErrors$1);
+		return (dialect === "yaml" ? withoutRenamed(chosen) : chosen).map((error) => explain$1(error, dialect));
+	};
+}
+function isSummary({ keyword, params }) {
+	if (keyword === "oneOf") return params.passingSchemas === null;
+	return keyword === "anyOf" || keyword === "if";
+}
+function excludedMember({ keyword, params, schema }) {
+	if (keyword !== "oneOf" || !Array.isArray(schema)) return null;
+	const { passingSchemas } = params;
+	const [other, name] = (passingSchemas ?? []).map((index) => schema[index].required?.[0]);
+	return name === void 0 || other === void 0 ? null : {
+		name,
+		other
 	};
 }
 function oneForEach(errors) {
@@ -22780,9 +24091,10 @@ function withBothTypes(known, other) {
 		params: { type: [...new Set(types)] }
 	};
 }
-function explain$2(error, dialect) {
+function explain$1(error, dialect) {
 	const subject = subjectOf(error);
-	const predicate = predicateOf(error, dialect);
+	const excluded = excludedMember(error);
+	const predicate = excluded === null ? predicateOf(error, dialect) : `cannot be given together with ${quote$2(excluded.other)}`;
 	const at_key = error.keyword === "additionalProperties";
 	const missing = error.keyword === "required";
 	const path = missing ? subject.slice(0, -1) : subject;
@@ -22804,562 +24116,18 @@ const faults = {
 	additionalProperties: "unknown",
 	type: "type"
 };
-function subjectOf({ instancePath, keyword, params }) {
+function subjectOf(error) {
+	const { instancePath, keyword, params } = error;
 	const path = instancePath.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 	const { additionalProperty, missingProperty } = params;
 	if (keyword === "additionalProperties") return [...path, String(additionalProperty)];
+	const excluded = excludedMember(error);
+	if (excluded !== null) return [...path, excluded.name];
 	return keyword === "required" ? [...path, String(missingProperty)] : path;
 }
 
-// engine/rules/compound-cause.ts
-function everyOf(violations) {
-	return everyCause(violations.map(withoutFact)).violation;
-}
-function someOf(violations) {
-	return someCause(violations.map(withoutFact)).violation;
-}
-function withoutFact(violation) {
-	return {
-		violation,
-		fact: null
-	};
-}
-function explain$1(program, answers, context) {
-	const stack = [];
-	for (const [index, shape] of program.entries()) {
-		const parts = shape.kind === "leaf" ? [] : stack.splice(-shape.arity);
-		stack.push(shape.kind === "leaf" ? ofLeaf(shape, answers[index], context) : combined$1[shape.kind](parts));
-	}
-	const [whole] = stack;
-	return whole?.violated?.violation ?? {
-		code: "CONDITION_VIOLATED",
-		message: "the condition is violated",
-		evidence: []
-	};
-}
-const combined$1 = {
-	not: ([part]) => {
-		const { violated = null, passed = null } = part ?? {};
-		return passed === null ? {
-			violated: null,
-			passed: violated
-		} : {
-			violated: forbidden$1(passed),
-			passed: null
-		};
-	},
-	all_of: (parts) => {
-		const violated = parts.flatMap((part) => part.violated ?? []);
-		const passed = parts.flatMap((part) => part.passed ?? []);
-		if (violated.length > 0) return {
-			violated: everyCause(violated),
-			passed: null
-		};
-		return {
-			violated: null,
-			passed: passed.length === 0 ? null : facts(passed, true)
-		};
-	},
-	any_of: (parts) => {
-		const violated = parts.flatMap((part) => part.violated ?? []);
-		const passed = parts.flatMap((part) => part.passed ?? []);
-		if (passed.length > 0) return {
-			violated: null,
-			passed: facts(passed, false)
-		};
-		return {
-			violated: violated.length === 0 ? null : someCause(violated),
-			passed: null
-		};
-	}
-};
-const passedCode = "CONDITION_HOLDS";
-const noneHolds = "NO_CONDITION_HOLDS";
-function ofLeaf(shape, answer, context) {
-	if (answer === void 0 || answer === 1) return {
-		violated: null,
-		passed: null
-	};
-	if (answer !== 0) return {
-		violated: withoutFact(answer),
-		passed: null
-	};
-	const own = context.step === null ? [] : [evidenceOf(context.step)];
-	const { evidence = [], undo, fact = `${describe(shape.node)} holds` } = shape.because?.(context) ?? {};
-	const field = fieldOfAgent(shape.node, context);
-	const passed = {
-		code: passedCode,
-		message: fact,
-		evidence: firstUnique([{ evidence: [...evidence, ...own] }]),
-		remedy: field === null ? undo ?? `change this step so that ${describe(shape.node)} does not hold` : corrected(field, context)
-	};
-	const present = shape.node.rule_type === "field_not_empty" && field !== null ? field : void 0;
-	return {
-		violated: null,
-		passed: {
-			violation: passed,
-			fact,
-			of_agent: field !== null,
-			present
-		}
-	};
-}
-function fieldOfAgent({ params = {} }, { step }) {
-	const { field } = params;
-	if (typeof field !== "string") return null;
-	return step === null || /^(agent|context)\./.test(field) ? field : null;
-}
-function corrected(field, { step }) {
-	return `correct \`${field}\` if it is wrong, otherwise ${step === null ? "do not use this agent" : "leave this step out"}`;
-}
-function forbidden$1(cause) {
-	const { fact, together = false, violation } = cause;
-	if (fact === null) return cause;
-	return {
-		...cause,
-		violation: {
-			...violation,
-			message: `${fact}, which is not allowed${together ? " together" : ""}`
-		}
-	};
-}
-function everyCause(causes) {
-	const [first] = causes;
-	if (first !== void 0 && causes.length === 1) return first;
-	return {
-		violation: joined(causes, "; and ", first?.violation.code ?? "CONDITION_VIOLATED"),
-		fact: causes.every(({ fact }) => fact !== null) ? sentence(causes) : null
-	};
-}
-function facts(causes, together) {
-	const [first] = causes;
-	if (first !== void 0 && causes.length === 1) return first;
-	const changeable = causes.filter(({ of_agent }) => of_agent !== true);
-	const ways = together && changeable.length > 0 ? changeable : causes;
-	const { remedy, remedy_steps, ...violation } = joined(causes, together ? "; or " : "; and ", passedCode);
-	const fact = sentence(causes);
-	return {
-		violation: {
-			...violation,
-			message: fact,
-			...remedyOf(ways, together ? "; or " : "; and ")
-		},
-		fact,
-		together
-	};
-}
-function someCause(causes) {
-	const premiseOf = new Map(causes.map((cause) => [cause, cause.fact ?? cause.violation.once?.() ?? null]));
-	const required = causes.filter((cause) => premiseOf.get(cause) === null);
-	const ways = required.length > 0 ? required : causes.filter(({ fact }) => fact === null);
-	if (ways.length === 0) {
-		const cause = facts(causes, true);
-		return {
-			...cause,
-			violation: {
-				...forbidden$1(cause).violation,
-				code: noneHolds
-			}
-		};
-	}
-	const about = new Set(ways.flatMap((way) => way.violation.about ?? []));
-	const premises = causes.filter((cause) => !ways.includes(cause) && !(cause.present && about.has(cause.present)));
-	const reasons = [...new Set(premises.map((premise) => premiseOf.get(premise)))].join(" and ");
-	const because = ` (${ways.length > 1 ? "one of them is " : ""}required because ${reasons})`;
-	const { message, ...violation } = joined(ways, "; or ", noneHolds);
-	const whole = shortened$1(reasons === "" ? message : `${message}${because}`);
-	return {
-		violation: {
-			...violation,
-			message: whole,
-			evidence: firstUnique(causes.map((cause) => cause.violation))
-		},
-		fact: null
-	};
-}
-function joined(causes, between, code) {
-	const violations = causes.map(({ violation }) => violation);
-	return {
-		code,
-		message: shortened$1([...new Set(violations.map(({ message }) => message))].join("; and ")),
-		evidence: firstUnique(violations),
-		...remedyOf(causes, between)
-	};
-}
-function remedyOf(causes, between) {
-	const violations = causes.map(({ violation }) => violation);
-	const known = violations.flatMap(({ remedy }) => remedy ?? []);
-	if (known.length === 0 || between === "; and " && known.length < violations.length) return {};
-	const texts = [...new Set(known)];
-	const remedy = between === "; or " && texts.length > 1 ? `one of: ${texts.join(between)}` : texts.join(between);
-	const steps = between === "; or " ? violations.find(({ remedy_steps }) => remedy_steps) : allSteps(violations);
-	return {
-		remedy: shortened$1(remedy),
-		...steps?.remedy_steps && { remedy_steps: steps.remedy_steps }
-	};
-}
-function sentence(causes) {
-	return shortened$1([...new Set(causes.map(({ fact, violation }) => fact ?? violation.message))].join(" and "));
-}
-const maxEvidence = 50;
-const maxText$2 = 2e3;
-function shortened$1(text) {
-	return text.length > maxText$2 ? `${text.slice(0, maxText$2)}…` : text;
-}
-function allSteps(violations) {
-	if (!violations.every(({ remedy_steps }) => remedy_steps !== void 0)) return void 0;
-	return { remedy_steps: violations.flatMap(({ remedy_steps }) => remedy_steps ?? []) };
-}
-function describe({ rule_type, params = {} }) {
-	const words = Object.entries(params).filter(([name]) => !name.startsWith("target_")).map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(", ");
-	return `\`${rule_type}\`${words === "" ? "" : ` (${words.length > 200 ? `${words.slice(0, 200)}…` : words})`}`;
-}
-function firstUnique(violations) {
-	const steps = [];
-	for (const { evidence } of violations) for (const one of evidence) {
-		if (steps.length === maxEvidence) return steps;
-		if (!steps.some((known) => isSame$1(known, one))) steps.push(one);
-	}
-	return steps;
-}
-function isSame$1(one, other) {
-	return one.step === other.step && one.step_type === other.step_type && one.step_name === other.step_name;
-}
-
-// engine/rules/compound-program.ts
-function combination(kind, arity) {
-	return {
-		kind,
-		combine: combinators[kind],
-		arity
-	};
-}
-function compileProgram(program) {
-	const check = compileRun(program.map(withHead));
-	const heads = program.filter((instruction) => "check" in instruction && instruction.head !== null);
-	if (heads.length === 0) return {
-		check,
-		head_words: [],
-		checkFor: () => check
-	};
-	return {
-		check,
-		head_words: heads.flatMap((leaf) => leaf.head_words),
-		checkFor: (step) => {
-			const part = applicablePart(program, step);
-			return part.length === 0 ? null : compileRun(part);
-		}
-	};
-}
-function withHead(instruction) {
-	if (!("check" in instruction) || instruction.head === null) return instruction;
-	const { head, check } = instruction;
-	const headed = (context) => context.step !== null && head(context.step) ? check(context) : 1;
-	const { because } = check;
-	return {
-		...instruction,
-		head: null,
-		check: because === void 0 ? headed : Object.assign(headed, { because })
-	};
-}
-function applicablePart(program, step) {
-	const part = [];
-	const kept = [];
-	for (const instruction of program) {
-		if ("check" in instruction) {
-			const isKept = instruction.head === null || instruction.head(step);
-			kept.push(isKept);
-			if (isKept) part.push(instruction);
-			continue;
-		}
-		const arity = kept.splice(-instruction.arity).filter((isKept) => isKept).length;
-		kept.push(arity > 0);
-		if (arity > 0) part.push({
-			...instruction,
-			arity
-		});
-	}
-	return part;
-}
-function compileRun(program) {
-	const [only] = program;
-	if (program.length === 1 && only !== void 0 && "check" in only) return only.check;
-	const negates = program.some((instruction) => "kind" in instruction && instruction.kind === "not");
-	const checks = program.map((instruction) => "check" in instruction ? instruction.check : null);
-	const combines = program.map((instruction) => "combine" in instruction ? instruction.combine : null);
-	const arities = program.map((instruction) => "combine" in instruction ? instruction.arity : 0);
-	const throwing = nextThrowing(program);
-	const ends = endsOfAny(program);
-	const answers = [];
-	return (context) => {
-		let top = 0;
-		for (let index = 0; index < checks.length; index++) {
-			const check = checks[index];
-			if (check === null) {
-				const end = top;
-				top -= arities[index];
-				answers[top] = combines[index](answers, top, end);
-			} else answers[top] = check(context);
-			const end = ends[index];
-			if (end !== null && answers[top] === 0) {
-				for (let next = throwing[index + 1]; next < end.index; next = throwing[next + 1]) checks[next](context);
-				top -= end.before;
-				answers[top] = 0;
-				index = end.index;
-			}
-			top += 1;
-		}
-		const answer = answers[0] ?? 1;
-		return typeof answer === "object" && negates ? explained(program, context) : answer;
-	};
-}
-function endsOfAny(program) {
-	const ends = program.map(() => null);
-	const children = [];
-	const open = [];
-	for (const [index, instruction] of program.entries()) {
-		children.push("combine" in instruction ? open.splice(-instruction.arity) : []);
-		open.push(index);
-	}
-	for (let index = program.length - 1; index >= 0; index--) {
-		const instruction = program[index];
-		if (instruction === void 0 || !("combine" in instruction) || instruction.kind !== "any_of") continue;
-		const outer = ends[index];
-		for (const [before, child] of (children[index] ?? []).entries()) ends[child] = outer == null ? {
-			index,
-			before
-		} : {
-			index: outer.index,
-			before: outer.before + before
-		};
-	}
-	return ends;
-}
-function nextThrowing(program) {
-	const next = [];
-	next[program.length] = program.length;
-	for (let index = program.length - 1; index >= 0; index--) {
-		const instruction = program[index];
-		const can_throw = instruction !== void 0 && "check" in instruction && instruction.can_throw;
-		next[index] = can_throw ? index : next[index + 1] ?? program.length;
-	}
-	return next;
-}
-const combinators = {
-	all_of: (answers, start, end) => {
-		let passed = false;
-		for (let index = start; index < end; index++) {
-			if (typeof answers[index] === "object") return everyOf(violationsIn(answers, start, end));
-			passed ||= answers[index] === 0;
-		}
-		return passed ? 0 : 1;
-	},
-	any_of: (answers, start, end) => {
-		let violated = false;
-		for (let index = start; index < end; index++) {
-			if (answers[index] === 0) return 0;
-			violated ||= typeof answers[index] === "object";
-		}
-		return violated ? someOf(violationsIn(answers, start, end)) : 1;
-	},
-	not: (answers, start) => {
-		if (answers[start] === 1) return 1;
-		return typeof answers[start] === "object" ? 0 : holds;
-	}
-};
-function violationsIn(answers, start, end) {
-	return answers.slice(start, end).filter((answer) => typeof answer === "object");
-}
-const holds = {
-	code: "CONDITION_HOLDS",
-	message: "the condition holds and must not",
-	evidence: []
-};
-function explained(program, context) {
-	return explain$1(program.map(shapeOf), answersOf(program, context), context);
-}
-function shapeOf(instruction) {
-	return "check" in instruction ? {
-		kind: "leaf",
-		arity: 0,
-		node: instruction.node,
-		because: instruction.check.because
-	} : {
-		kind: instruction.kind,
-		arity: instruction.arity
-	};
-}
-function answersOf(program, context) {
-	const stack = [];
-	return program.map((instruction) => {
-		const answer = "check" in instruction ? instruction.check(context) : instruction.combine(stack.splice(-instruction.arity), 0, instruction.arity);
-		stack.push(answer);
-		return answer;
-	});
-}
-
-// engine/rules/compound.ts
-const everyScope = [
-	"agent_registration",
-	"step_execution",
-	"task_execution"
-];
-const condition = {
-	type: "object",
-	required: ["rule_type"],
-	additionalProperties: false,
-	properties: {
-		rule_type: {
-			type: "string",
-			description: "name of the rule"
-		},
-		params: {
-			type: "object",
-			description: "parameters of the rule"
-		}
-	},
-	"x-editor": "condition"
-};
-const conditions = {
-	type: "array",
-	items: condition,
-	minItems: 1,
-	description: "rules with their parameters"
-};
-const gate = {
-	rule_type: "step_requires_gate",
-	params: { max_age_steps: 1 }
-};
-const message = {
-	rule_type: "history_contains",
-	params: { step_type: "step.message" }
-};
-const compoundRules = [
-	{
-		name: "all_of",
-		category: "flow",
-		scopes: everyScope,
-		targets: false,
-		params: {
-			type: "object",
-			required: ["conditions"],
-			additionalProperties: false,
-			properties: { conditions }
-		},
-		stricter: { conditions: "conditions" },
-		doc: "Passes when every applicable condition passes. Usable where all its conditions are.",
-		example: { conditions: [gate, message] }
-	},
-	{
-		name: "any_of",
-		category: "flow",
-		scopes: everyScope,
-		targets: false,
-		params: {
-			type: "object",
-			required: ["conditions"],
-			additionalProperties: false,
-			properties: { conditions }
-		},
-		stricter: { conditions: "conditions" },
-		doc: "Passes when at least one applicable condition passes. Usable where all its conditions are.",
-		example: { conditions: [gate, message] }
-	},
-	{
-		name: "not",
-		category: "flow",
-		scopes: everyScope,
-		targets: false,
-		params: {
-			type: "object",
-			required: ["condition"],
-			additionalProperties: false,
-			properties: { condition: {
-				...condition,
-				description: "a rule with its parameters"
-			} }
-		},
-		stricter: { condition: "conditions" },
-		doc: "Passes when its condition is violated; not applicable when its condition is.",
-		example: { condition: message }
-	}
-];
-function isCombinator(rule_type) {
-	return rule_type === "all_of" || rule_type === "any_of" || rule_type === "not";
-}
-function postOrder(root) {
-	const ordered = [];
-	const pending = [{
-		node: root,
-		path: "",
-		negated: false
-	}];
-	for (let next = pending.pop(); next !== void 0; next = pending.pop()) {
-		const negated = next.negated !== (next.node.rule_type === "not");
-		const children = childrenOf$1(next.node, next.path);
-		ordered.push({
-			...next,
-			arity: children.length
-		});
-		for (const child of children) pending.push({
-			...child,
-			negated
-		});
-	}
-	return ordered.reverse();
-}
-function childrenOf$1(node, path) {
-	if (!isCombinator(node.rule_type)) return [];
-	const key = node.rule_type === "not" ? "condition" : "conditions";
-	const within = path === "" ? "" : `${path}.params.`;
-	const here = `${within}${key}`;
-	const params = node.params ?? {};
-	const extra = Object.keys(params).find((name) => name !== key);
-	if (extra !== void 0) throw new ParameterError(`${within}${extra}`, `unknown parameter \`${extra}\` of \`${node.rule_type}\``, {
-		fault: "unknown",
-		at_key: true
-	});
-	const given = params[key];
-	if (node.rule_type === "not") return [{
-		node: asCondition(given, here),
-		path: here
-	}];
-	if (!Array.isArray(given) || given.length === 0) throw new ParameterError(here, `\`${node.rule_type}\` needs a list of at least one condition`);
-	return given.map((child, index) => ({
-		node: asCondition(child, `${here}.${index}`),
-		path: `${here}.${index}`
-	}));
-}
-function asCondition(value, path) {
-	const shape = typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
-	if (shape === null) throw new ParameterError(path, "a condition must be an object with `rule_type` and `params`", { fault: "type" });
-	const { rule_type, params, ...rest } = shape;
-	const [extra] = Object.keys(rest);
-	if (extra !== void 0) throw new ParameterError(`${path}.${extra}`, `unknown key \`${extra}\`; a condition has \`rule_type\` and \`params\``, {
-		fault: "unknown",
-		at_key: true
-	});
-	if (typeof rule_type !== "string") throw new ParameterError(`${path}.rule_type`, "`rule_type` is missing", { fault: "missing" });
-	if (params === void 0) return { rule_type };
-	if (typeof params !== "object" || params === null || Array.isArray(params)) throw new ParameterError(`${path}.params`, "`params` must be an object", { fault: "type" });
-	return {
-		rule_type,
-		params
-	};
-}
-function sharedScopes(of) {
-	const [first = [], ...rest] = of;
-	return first.filter((scope) => rest.every((scopes) => scopes.includes(scope)));
-}
-function compileTree(root, leaf) {
-	return compileProgram(postOrder(root).map(({ arity, ...placed }) => isCombinator(placed.node.rule_type) ? combination(placed.node.rule_type, arity) : {
-		...leaf(placed),
-		node: placed.node
-	}));
-}
-
 // proof/json/checks.ts
-function isMap$2(value) {
+function isMap$3(value) {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -24006,109 +24774,6 @@ const writingTargetDirections = {
 	}
 };
 
-// engine/rules/gate-words.ts
-const positive = /* @__PURE__ */ new Set([
-	"pass",
-	"passed",
-	"success",
-	"succeeded",
-	"ok",
-	"yes",
-	"true",
-	"allow",
-	"allowed",
-	"approve",
-	"approved",
-	"accept",
-	"accepted",
-	"grant",
-	"granted"
-]);
-const rejections = /* @__PURE__ */ new Set([
-	"no",
-	"false",
-	"block",
-	"blocked",
-	"deny",
-	"denied",
-	"reject",
-	"rejected",
-	"refuse",
-	"refused",
-	"decline",
-	"declined"
-]);
-const fields = [
-	"guard.result",
-	"guard.status",
-	"guard.decision",
-	"guard.passed",
-	"guard.approved",
-	"output.status",
-	"output.result",
-	"output.decision",
-	"output.approved"
-].map((path) => ({
-	path,
-	get: compileStepField(path, "field")
-}));
-const guards = fields.filter(({ path }) => path.startsWith("guard."));
-const checkType = compileStepField("guard.check_type", "field");
-const digestField = compileStepField("input.action_digest", "field");
-function digestOfGate(gate) {
-	const field = digestField(gate);
-	const digest = typeof field === "string" ? field.trim().toLowerCase() : "";
-	return /^[0-9a-f]{64}$/.test(digest) ? digest : null;
-}
-function hasGateForm(step) {
-	return checkType(step) !== null || digestOfGate(step) !== null || guards.some(({ get }) => get(step) !== null);
-}
-function gateProblem(gate) {
-	try {
-		checkType(gate);
-		const found = notPassed(gate);
-		return found === null ? null : notPositive(found.path, found.word);
-	} catch (error) {
-		if (error instanceof AmbiguousField) return `its ${error.message}`;
-		throw error;
-	}
-}
-function isRejection(gate) {
-	try {
-		const word = notPassed(gate)?.word;
-		return word === false || typeof word === "string" && rejections.has(word.toLowerCase());
-	} catch (error) {
-		if (error instanceof AmbiguousField) return false;
-		throw error;
-	}
-}
-function notPassed(gate) {
-	let first = null;
-	for (const { path, get } of fields) {
-		const word = get(gate);
-		if (word !== null && !isPositive(word)) return {
-			path,
-			word
-		};
-		first ??= word;
-	}
-	const word = first === null ? answerOf$1(gate) : null;
-	return word === null || isPositive(word) ? null : {
-		path: "output",
-		word
-	};
-}
-function answerOf$1({ output }) {
-	const [[name, value] = [], ...others] = Object.entries(output ?? {});
-	return others.length === 0 && (name === "value" || name === "text") ? value : null;
-}
-function notPositive(path, word) {
-	return `its \`${path}\` is ${quoteWord(word)}, which is not \`passed\`, \`approved\` or another positive result`;
-}
-function isPositive(word) {
-	return word === true || typeof word === "string" && positive.has(word.toLowerCase());
-}
-
 // engine/rules/model-requests.ts
 const asked = [
 	"messages",
@@ -24135,7 +24800,7 @@ function isModelRequest(input) {
 	if (asked.some((name) => Object.hasOwn(input, name))) return true;
 	const names = Object.keys(input);
 	if (names.includes("query") && !ranked.some((name) => names.includes(name))) return false;
-	if (names.some((name) => content.has(name) && isMap$1(input[name]))) return false;
+	if (names.some((name) => content.has(name) && isMap$2(input[name]))) return false;
 	const isMember = (name) => content.has(name) || sampling.has(name) || settings.has(name);
 	return names.every(isMember) && names.some((name) => content.has(name) || sampling.has(name));
 }
@@ -24144,7 +24809,7 @@ const ranked = [
 	"texts",
 	"passages"
 ];
-function isMap$1(value) {
+function isMap$2(value) {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -24327,6 +24992,95 @@ function allowedNames(allowed, isChecked) {
 		const problem = step_name === void 0 ? "the step has no `step_name`" : `${literal(step_name)} is not an allowed name`;
 		return stepViolation(context, "NAME_NOT_ALLOWED", `${problem}${which}`, remedy);
 	};
+}
+
+// engine/rules/host.ts
+const plainHost = /^(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*$/;
+const maxLength = 8192;
+const severalHosts = /[,;]/;
+function readHost(text) {
+	if (plainHost.test(text) && !text.includes("xn--")) return {
+		kind: "host",
+		host: text
+	};
+	const seen = trimmed(text);
+	if (isPath(seen)) return { kind: "path" };
+	if (seen.length > maxLength) return null;
+	const url = absolute(seen);
+	if (url !== seen && namesSeveral(url.slice(7))) return null;
+	const host = hostOf(url);
+	return host === null || severalHosts.test(host) ? null : {
+		kind: "host",
+		host
+	};
+}
+function readHosts(text) {
+	const seen = trimmed(text);
+	const at = lastAt(seen);
+	if (at === -1 || isAbsoluteFile(seen) || hasScheme(seen) && !isPath(seen)) return [readHost(text)];
+	const local = seen.slice(0, at);
+	const mail = mailHost(seen, local);
+	return /[\\/?#]/.test(local) && !isPath(seen) ? [mail, readHost(text)] : [mail];
+}
+function lastAt(text) {
+	return Math.max(text.lastIndexOf("@"), text.lastIndexOf("＠"), text.lastIndexOf("﹫"));
+}
+function mailHost(text, local) {
+	if (text.length > maxLength || local === "" || /[,;\s@\uFF20\uFE6B]/.test(local)) return null;
+	const host = hostOf(`http://${text.slice(local.length + 1)}`);
+	return host === null || severalHosts.test(host) ? null : {
+		kind: "host",
+		host
+	};
+}
+function isUnder(host, allowed) {
+	return host === allowed || host.endsWith(`.${allowed}`) && !isAddress(allowed);
+}
+function trimmed(text) {
+	const kept = text.replace(/[\t\n\r]/g, "");
+	let start = 0;
+	let end = kept.length;
+	while (start < end && kept.charCodeAt(start) <= 32) start += 1;
+	while (end > start && kept.charCodeAt(end - 1) <= 32) end -= 1;
+	return kept.slice(start, end);
+}
+function isPath(text) {
+	return /^(\/(?![\\/])|\.{1,2}\/|~|[A-Za-z]:(?:[\\/]|$)|file:)/i.test(text);
+}
+function isAbsoluteFile(text) {
+	return /^file:[\\/]{3}/i.test(text);
+}
+function absolute(text) {
+	if (/^[\\/]{2}/.test(text)) return `http://${text.slice(2)}`;
+	return hasScheme(text) ? text : `http://${text}`;
+}
+function hasScheme(text) {
+	return !/^[^/?#\\@:]+:\d{1,5}(?:[/?#\\]|$)/.test(text) && /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text);
+}
+function namesSeveral(text) {
+	const end = text.search(/[\\/?#]/);
+	const authority = end === -1 ? text : text.slice(0, end);
+	return /[,;\s@]/.test(authority.slice(0, Math.max(authority.lastIndexOf("@"), 0)));
+}
+function hostOf(url) {
+	const parsed = parse(url);
+	if (parsed === null || parsed.hostname === "") return null;
+	const folded = parse(`http://${parsed.hostname}`)?.hostname ?? "";
+	const host = folded.endsWith(".") ? folded.slice(0, -1) : folded;
+	return host === "" || !isReadable(host) ? null : host;
+}
+function isReadable(host) {
+	return !host.includes("xn--") || parse(`http://${host}.\u00e9`) !== null;
+}
+function parse(url) {
+	try {
+		return new URL(url);
+	} catch {
+		return null;
+	}
+}
+function isAddress(host) {
+	return host.startsWith("[") || /^\d+(\.\d+){3}$/.test(host);
 }
 
 // engine/rules/root.ts
@@ -24597,66 +25351,6 @@ function allowedHost(domain, index) {
 	const host = url?.kind === "host" && !bare ? `: write ${quote$2(url.host)}` : "";
 	const hint = domain.startsWith("*.") ? `: write \`${domain.slice(2)}\`, which includes its subdomains` : host;
 	throw new ParameterError(`allowed_domains.${index}`, `\`${domain}\` is not a host${hint}`);
-}
-
-// engine/rules/track.ts
-function satisfies({ type, step }) {
-	return type !== "step.gate" || gateProblem(step) === null && digestOfGate(step) === null;
-}
-function isBoundGate({ type, step }) {
-	return type === "step.gate" && digestOfGate(step) !== null;
-}
-function isEndType(type) {
-	return type === "task.end" || type === "task.error";
-}
-function passedGate(check_type, digest) {
-	const guard = {
-		...check_type !== void 0 && { check_type },
-		result: "passed"
-	};
-	return {
-		step_type: "step.gate",
-		...digest !== void 0 && { input: { action_digest: digest } },
-		properties: { guard }
-	};
-}
-function trackFirstForbidden(environment, pattern, parameter) {
-	const matches = compilePattern(pattern, true, parameter);
-	return environment.track({
-		key: `first forbidden ${JSON.stringify(pattern)}`,
-		init: () => null,
-		add: (state, recorded) => state ?? (matches(recorded.step) ? evidenceOfRecorded(recorded) : null)
-	});
-}
-function trackFirstRequired(environment, pattern, parameter) {
-	const matches = compilePattern(pattern, false, parameter);
-	const first = environment.track({
-		key: `first required ${JSON.stringify(pattern)}`,
-		init: () => ({
-			any: null,
-			lasting: null
-		}),
-		add: (state, recorded) => {
-			const voided = recorded.type === "step.gate";
-			if (state.lasting !== null || voided && state.any !== null) return state;
-			if (!matches(recorded.step) || !satisfies(recorded)) return state;
-			const evidence = evidenceOfRecorded(recorded);
-			return {
-				any: state.any ?? evidence,
-				lasting: voided ? null : evidence
-			};
-		},
-		end: ({ lasting }) => ({
-			any: lasting,
-			lasting
-		})
-	});
-	return Object.assign((history) => first(history).any, { slot: first.slot });
-}
-function firstOfItsKind(pattern, parameter) {
-	const isSuch = compilePattern(pattern, false, parameter);
-	const text = `this is the first ${patternWords$1(pattern).slice(2)} in this task`;
-	return (step) => ({ once: () => isSuch(step) ? text : null });
 }
 
 // engine/rules/count.ts
@@ -26761,73 +27455,6 @@ function compileParts(selector, when_ambiguous, parameter) {
 	};
 }
 
-// engine/rules/words.ts
-function wordsOf(text) {
-	return isAscii.test(text) ? asciiWords(text.toLowerCase()) : anyWords(text);
-}
-const isAscii = /^[\0-\x7f]*$/;
-function anyWords(text) {
-	return Array.from(composed(text).toLowerCase().matchAll(word), ([found, number]) => number === void 0 ? found : canonicalNumber(number));
-}
-const word = /(?<![\p{L}\p{N}.,'])(\d+(?:[,'’]\d{3})*(?:\.\d+)?)(?![\p{L}\p{N}]|[.,'’]\d)|[\p{L}\p{N}\p{M}_]+|[^\s\p{L}\p{N}\p{M}_]/gu;
-function asciiWords(text) {
-	const words = [];
-	let at = 0;
-	while (at < text.length) {
-		const kind = kinds[text.charCodeAt(at)];
-		const number = kind === DIGIT ? numberAt(text, at) : null;
-		const from = at;
-		at = number !== null ? from + number.length : kind >= LETTER ? runEnd(text, from) : from + 1;
-		if (number !== null) words.push(canonicalNumber(number));
-		else if (kind !== SPACE) words.push(text.slice(from, at));
-	}
-	return words;
-}
-const SPACE = 0;
-const SYMBOL = 1;
-const LETTER = 2;
-const DIGIT = 3;
-const kinds = Uint8Array.from({ length: 128 }, (_, code) => {
-	const character = String.fromCharCode(code);
-	if (/\d/.test(character)) return DIGIT;
-	return /\w/.test(character) ? LETTER : /\s/.test(character) ? SPACE : SYMBOL;
-});
-function runEnd(text, from) {
-	let at = from + 1;
-	while (at < text.length && kinds[text.charCodeAt(at)] >= LETTER) at++;
-	return at;
-}
-const asciiNumber = /(?<![.,'])\d+(?:[,']\d{3})*(?:\.\d+)?(?![a-z0-9]|[.,']\d)/y;
-function numberAt(text, at) {
-	asciiNumber.lastIndex = at;
-	return asciiNumber.exec(text)?.[0] ?? null;
-}
-function canonicalNumber(number) {
-	const plain = number.replaceAll(/[,'’]/g, "");
-	return plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
-}
-const symbol = /^[^\p{L}\p{N}\p{M}_]$/u;
-function isSymbol(word) {
-	const code = word.charCodeAt(0);
-	if (word.length === 1 && code < 128) return kinds[code] === SYMBOL;
-	return word.length <= 2 && symbol.test(word);
-}
-function trimmed(words) {
-	let from = 0;
-	let to = words.length;
-	while (from < to && isSymbol(words[from])) from++;
-	while (to > from && isSymbol(words[to - 1])) to--;
-	return from === to || to - from === words.length ? words : words.slice(from, to);
-}
-function composed(text) {
-	if (/^[\0-\u02ff]*$/.test(text)) return text;
-	return /\p{M}{31}/u.test(text) ? text : text.normalize("NFC");
-}
-function detached(value) {
-	if (value.length < 13) return value;
-	return Buffer.from(value, "utf16le").toString("utf16le");
-}
-
 // engine/rules/phrases.ts
 const maxSplits = 1e3;
 function createPhrases() {
@@ -26949,57 +27576,6 @@ function setEdge({ word, next, more }, state, id, to) {
 function lengthOf({ length }, state) {
 	return length[state];
 }
-
-// engine/rules/value-parts.ts
-function comparable(text) {
-	return bare(composed(text).toLowerCase().trim());
-}
-function tokensOf(text) {
-	return text.split(/[\s"'<>`|,;()]+/);
-}
-function bare(text) {
-	let from = 0;
-	let to = text.length;
-	while (from < to && !isPart(text, from)) from++;
-	while (to > from && !isPart(text, to - 1)) to--;
-	return text.slice(from, to);
-}
-const isLetter$1 = /[\p{L}\p{N}\p{M}\p{Cs}]/u;
-function isPart(text, index) {
-	const code = text.charCodeAt(index);
-	if (code < 128) return code >= 97 && code <= 122 || code >= 48 && code <= 57 || code >= 65 && code <= 90;
-	return isLetter$1.test(text[index]);
-}
-function partsOf(text, matches) {
-	if (!matches(text)) return [];
-	const parts = [];
-	const others = [];
-	const words = text.split(/[\s"'<>`|]+/).filter((word) => word !== "");
-	for (const [index, word] of words.entries()) if (!matches(word)) others.push(word);
-	else {
-		const [before, after] = [isOpenAtStart(word) ? 1 : 0, isOpenAtEnd(word, matches) ? 1 : 0];
-		if (before + after === 0) parts.push(...elementsOf$1(word, matches));
-		else parts.push(words.slice(Math.max(index - before, 0), index + after + 1).join(" "));
-	}
-	const rest = others.join(" ");
-	if (matches(rest)) parts.push(rest);
-	return parts;
-}
-function elementsOf$1(word, matches) {
-	const elements = word.split(/[,;]+/).filter((element) => element !== "");
-	return elements.length > 1 && elements.every((element) => matches(element) && !isOpenAtEnd(element, matches)) ? elements : [word];
-}
-function isOpenAtStart(word) {
-	return word.startsWith("@") && (word.includes(".") || bare(word) === "@");
-}
-function isOpenAtEnd(word, matches) {
-	let to = word.length;
-	let leads = false;
-	for (; to > 0 && isSign.test(word[to - 1]); to--) leads ||= leading.has(word[to - 1]);
-	return leads && !matches(word.slice(0, to));
-}
-const isSign = /[^\p{L}\p{N}\p{M}]/u;
-const leading = /* @__PURE__ */ new Set("@/\\:=");
 
 // engine/rules/addresses.ts
 const domainEnd = /[^\p{L}\p{N}\p{M}._-]/u;
@@ -27259,115 +27835,6 @@ function readOrNull(get, step) {
 	}
 }
 
-// engine/rules/label-paths.ts
-function placed({ whole, fields }) {
-	if (fields.length === 0) return {
-		label: whole,
-		open: []
-	};
-	const root = newBranch();
-	for (const { path, label } of fields) {
-		let branch = root;
-		for (const segment of path) branch = memberIn(branch, segment, label);
-		branch.label = branch.label === void 0 ? label : lessTrusted(branch.label, label);
-	}
-	return {
-		label: whole,
-		open: [root]
-	};
-}
-function newBranch() {
-	return {
-		below: null,
-		members: /* @__PURE__ */ new Map(),
-		named: null
-	};
-}
-function memberIn(branch, segment, label) {
-	const member = branch.members.get(segment) ?? newBranch();
-	branch.members.set(segment, member);
-	branch.below = lessTrusted(branch.below, label);
-	if (/^(\*|\d+)$/.test(segment)) return member;
-	branch.named ??= newBranch();
-	const { named } = branch;
-	named.named = named;
-	named.members.set(segment, member);
-	named.below = lessTrusted(named.below, label);
-	return member;
-}
-function memberOf(place, key, is_element) {
-	if (place.open.length === 0) return place;
-	const open = [];
-	const ends = [];
-	for (const { members, named } of place.open) {
-		for (const member of [members.get("*"), key === "*" ? void 0 : members.get(key)]) {
-			if (member === void 0) continue;
-			if (member.label !== void 0) ends.push(member.label);
-			if (member.members.size > 0) open.push(member);
-		}
-		if (is_element && named !== null) open.push(named);
-	}
-	return {
-		label: ends.length === 0 ? place.label : leastTrusted(ends),
-		open
-	};
-}
-function labelOfText({ label, open }) {
-	return open.length === 0 ? label : leastTrusted([label, ...open.map(({ below }) => below)]);
-}
-
-// engine/rules/leaves.ts
-function someLeaf(value, labels, visit) {
-	const pending = [{
-		value,
-		own: placed(labels),
-		limit: labels.limit === void 0 ? null : placed(labels.limit)
-	}];
-	for (let place = pending.pop(); place !== void 0; place = pending.pop()) {
-		const { value: item, own, limit } = place;
-		const label = limit === null ? own.label : lessTrusted(own.label, limit.label);
-		if (typeof item === "string") {
-			if (visit({
-				text: item,
-				is_number: false
-			}, lessTrusted(label, labelOfText(own)))) return true;
-		} else if (typeof item === "number") {
-			if (visit({
-				text: String(item),
-				is_number: true
-			}, label)) return true;
-		} else if (typeof item === "object" && item !== null) for (const key of Object.keys(item)) {
-			if (!Array.isArray(item) && visit({
-				text: key,
-				is_number: false,
-				is_key: true
-			}, label)) return true;
-			const member = item[key];
-			const isElement = Array.isArray(item);
-			pending.push({
-				value: member,
-				own: memberOf(own, key, isElement),
-				limit: limit && memberOf(limit, key, isElement)
-			});
-		}
-	}
-	return false;
-}
-const withoutLabels = {
-	whole: null,
-	fields: []
-};
-function someSentLeaf(value, visit) {
-	return someLeaf(value, withoutLabels, visit);
-}
-function someReceivedLeaf(step, type, labels, visit) {
-	if (someLeaf(step.output, labels, visit)) return true;
-	return (type === "task.start" || type === "step.message" && step.verb === "GET") && someLeaf(step.input, {
-		whole: labels.whole,
-		fields: labels.fields
-	}, visit);
-}
-
 // engine/rules/seen.ts
 const maxSeen = 2e4;
 const maxTextWords = 12;
@@ -27407,10 +27874,10 @@ function addTo({ first }, recorded) {
 	for (const received of recorded.texts.received) {
 		if (first.size >= maxSeen) return;
 		const { words: all, tokens } = received.upTo(maxText$1);
-		const words = trimmed(all);
+		const words = trimmed$1(all);
 		if (words.length <= maxTextWords) keep(words.join(" "));
 		for (const token of tokens) {
-			const own = trimmed(token.words);
+			const own = trimmed$1(token.words);
 			if (own.length > 1) keep(own.join(" "));
 		}
 		for (const word of words) if (word.length >= minWord) keep(word);
@@ -27514,8 +27981,8 @@ function valuesIn(get, matches) {
 		if (value === null) return null;
 		const values = [];
 		someSentLeaf(value, ({ text, is_number }) => {
-			for (const part of matches === null ? [text] : partsOf(text, matches)) {
-				const words = is_number ? wordsOf(part) : trimmed(wordsOf(part));
+			for (const part of matches === null ? [text] : partsOf$1(text, matches)) {
+				const words = is_number ? wordsOf(part) : trimmed$1(wordsOf(part));
 				if (words.length > 0) values.push(formsOf(part, words));
 			}
 			return false;
@@ -28026,241 +28493,6 @@ function compileApproval({ approval, severity, scope, id: policy_id }, environme
 	};
 }
 
-// engine/rules/recorded-text.ts
-var ReceivedText = class ReceivedText {
-	text;
-	is_number;
-	label;
-	#words;
-	#tokens;
-	constructor({ text, is_number }, label) {
-		this.text = text;
-		this.is_number = is_number;
-		this.label = label;
-	}
-	upTo(length) {
-		if (this.text.length <= length) return this;
-		return new ReceivedText({
-			text: this.text.slice(0, length),
-			is_number: this.is_number
-		}, this.label);
-	}
-	get words() {
-		this.#words ??= wordsOf(this.text);
-		return this.#words;
-	}
-	get tokens() {
-		this.#tokens ??= tokensOf(this.text).map((token) => ({
-			words: wordsOf(token),
-			value: comparable(token)
-		}));
-		return this.#tokens;
-	}
-};
-var RecordedTexts = class {
-	#step;
-	#type;
-	#received;
-	#identifiers;
-	constructor(step, type) {
-		this.#step = step;
-		this.#type = type;
-	}
-	get received() {
-		this.#received ??= receivedBy(this.#step, this.#type);
-		return this.#received;
-	}
-	get identifiers() {
-		this.#identifiers ??= identifiersIn(this.#step);
-		return this.#identifiers;
-	}
-};
-function receivedBy(step, type) {
-	const texts = [];
-	someReceivedLeaf(step, type, labelsOrPublic(step), (leaf, label) => {
-		texts.push(new ReceivedText(leaf, label));
-		return false;
-	});
-	return texts;
-}
-function identifiersIn({ input }) {
-	const found = [];
-	someSentLeaf(input, ({ text }) => {
-		if (!isIdentifier(text)) return false;
-		for (const token of tokensOf(text)) if (isIdentifier(token)) found.push({
-			words: trimmed(wordsOf(token)),
-			value: comparable(token)
-		});
-		return false;
-	});
-	return found;
-}
-function isIdentifier(token) {
-	return /[\d@]|\p{L}\.\p{L}|:\/\//u.test(token);
-}
-
-// engine/policy/plan.ts
-const scopesAt = {
-	registration: ["agent_registration"],
-	step: ["step_execution"],
-	last_step: ["step_execution", "task_execution"],
-	end: ["task_execution"]
-};
-function isEnd({ step_type }) {
-	return isEndType(canonicalType(step_type));
-}
-function occasionOf(step) {
-	return canonicalType(step.step_type) === "task.end" ? "last_step" : "step";
-}
-function plansOf(policies) {
-	const results = new Map(policies.map(({ policy }) => [policy, Object.freeze(resultOf$1(policy, null, false))]));
-	const planFor = (occasion) => {
-		const inScope = policies.filter(({ policy }) => scopesAt[occasion].includes(policy.scope));
-		return planOf(inScope.map((compiled, index) => ({
-			...compiled,
-			index
-		})), inScope.flatMap(({ policy }) => results.get(policy) ?? []));
-	};
-	return {
-		registration: planFor("registration"),
-		step: planFor("step"),
-		last_step: planFor("last_step"),
-		end: planFor("end")
-	};
-}
-function planOf(indexed, passed) {
-	const all = indexed.map(({ policy, index, check, approval, reads_history }) => ({
-		policy,
-		index,
-		check,
-		approval,
-		reads_history
-	}));
-	const find = cachedByHead(indexed);
-	return {
-		passed: Object.freeze(passed),
-		applicable: (step) => step === null ? all : find(step)
-	};
-}
-const maxHeads = 1e3;
-function cachedByHead(indexed) {
-	const words = new Set(indexed.flatMap(({ head_words }) => head_words));
-	const byName = /* @__PURE__ */ new Map();
-	let count = 0;
-	return (step) => {
-		const { verb } = step;
-		const type = canonicalType(step.step_type);
-		const step_type = words.has(type) ? type : null;
-		const step_name = step.step_name !== void 0 && words.has(step.step_name) ? step.step_name : null;
-		const heads = byName.get(step_name) ?? [];
-		for (const known of heads) if (known.step_type === step_type && known.verb === verb) return known.applicable;
-		const applicable = indexed.flatMap(({ policy, index, checkFor, approval, reads_history }) => {
-			const check = checkFor(step);
-			return check === null ? [] : [{
-				policy,
-				index,
-				check,
-				approval,
-				reads_history
-			}];
-		});
-		if (count >= maxHeads) byName.clear();
-		count = count >= maxHeads ? 1 : count + 1;
-		byName.set(step_name, [...byName.get(step_name) ?? [], {
-			step_type,
-			verb,
-			applicable
-		}]);
-		return applicable;
-	};
-}
-function resultOf$1({ id, name, severity, rule_type, mode, manifest_id }, violation_details, waived) {
-	return {
-		policy_id: id,
-		name,
-		severity,
-		violated: violation_details !== null,
-		violation_details,
-		rule_type,
-		mode,
-		manifest_id,
-		waived
-	};
-}
-
-// engine/policy/history.ts
-const nothing = {
-	length: 0,
-	end: null,
-	finished: false,
-	tools: null,
-	others: null
-};
-function newHistory(plan, is_whole = true) {
-	return {
-		...nothing,
-		states: plan.trackers.map((tracker) => tracker.init()),
-		lost: is_whole ? null : plan.trackers.map(() => true),
-		deferred: null
-	};
-}
-function newDeferredHistory(plan) {
-	const states = plan.trackers.map((tracker) => tracker.costly === void 0 ? tracker.init() : null);
-	const deferred = {
-		steps: [],
-		added: plan.trackers.map(() => 0)
-	};
-	return {
-		...nothing,
-		states,
-		lost: null,
-		deferred
-	};
-}
-const maxDeferred = 256;
-function record(plan, history, step, at) {
-	if (isBlocked(step)) return;
-	const type = canonicalType(step.step_type);
-	const recorded = {
-		step,
-		type,
-		position: history.length + 1,
-		at,
-		texts: new RecordedTexts(step, type)
-	};
-	const { deferred, states } = history;
-	for (let index = 0; index < plan.trackers.length; index++) {
-		const tracker = plan.trackers[index];
-		if (deferred === null || tracker.costly === void 0) states[index] = tracker.add(states[index], recorded);
-	}
-	if (deferred !== null && deferred.steps.push(recorded) === maxDeferred) addAllDeferred(plan, history, deferred);
-	narrowToolsBy(history, step);
-	history.others = lessTrusted(history.others, othersIn(step));
-	history.length = recorded.position;
-	if (isEnd(step)) noteEnd(plan, history, recorded);
-	else history.finished = false;
-}
-function noteEnd({ trackers }, history, recorded) {
-	for (const [index, { end }] of trackers.entries()) if (end !== void 0) history.states[index] = end(history.states[index]);
-	history.end = evidenceOfRecorded(recorded);
-	history.finished ||= recorded.type === "task.end";
-}
-function occasionIn({ finished }, step) {
-	return finished ? "step" : occasionOf(step);
-}
-function addDeferred({ trackers }, { states }, slot, deferred) {
-	const tracker = trackers[slot];
-	const { steps, added } = deferred;
-	states[slot] ??= tracker.init();
-	for (let next = added[slot] ?? 0; next < steps.length; next++) states[slot] = tracker.add(states[slot], steps[next]);
-	added[slot] = steps.length;
-}
-function addAllDeferred(plan, history, deferred) {
-	for (const [slot, tracker] of plan.trackers.entries()) if (tracker.costly !== void 0) addDeferred(plan, history, slot, deferred);
-	deferred.steps.length = 0;
-	deferred.added.fill(0);
-}
-
 // engine/policy/compile.ts
 function compile(offered) {
 	return compileWith(offered, newEnvironment(false));
@@ -28360,225 +28592,186 @@ function rejected(policy, reason) {
 	};
 }
 
-// engine/policy/messages.ts
-const messages = {
-	AMBIGUOUS_FIELD: "A value in this step can be read in two ways. Send each value once, and as one clear number or text.",
-	BUDGET_EXCEEDED: "This step would use more than this task may. Use less, or end the task.",
-	CONDITION_HOLDS: "This step is not allowed under the present conditions. Do it in a way that its policy allows.",
-	CONDITION_VIOLATED: "This step does not meet the conditions of its policy. Do it in a way that meets them.",
-	CREDIT_SPENT: "The preparation for this step was already used for another one. Do the preparation again first.",
-	DOMAIN_NOT_ALLOWED: "This destination is not allowed. Use a destination from the list of allowed ones.",
-	FIELD_EMPTY: "A value that this step needs is missing. Send the step with that value.",
-	FIELD_NOT_IN_LIST: "A value of this step is not one of the allowed values. Use an allowed value.",
-	FIELD_NOT_IN_RANGE: "A number of this step is outside the allowed range. Use a number within it.",
-	FIELD_NO_MATCH: "A value of this step does not have the required form. Use a value of that form.",
-	FLOW_LIMIT: "This task holds more content than can be checked, so this step is not allowed. Go on without this step.",
-	FORBIDDEN_FOR_CLASSIFICATION: "An agent of this risk level may not do this step. Leave it to a person or another agent.",
-	FORBIDDEN_PREDECESSOR: "This step is not allowed after an earlier step of this task. Go on without this step.",
-	FORBIDDEN_SEQUENCE: "This step is not allowed after the steps before it. Go on without this step.",
-	GATE_FAILED: "The latest check or approval did not pass. Get a new one that passes before this step.",
-	GATE_MISSING: "This step needs a check or an approval first. Get it, then do this step.",
-	GATE_NOT_BOUND: "No approval is for exactly this step. Get an approval of this step before it runs.",
-	GATE_SPENT: "The approval of this step was already used. Get a new approval before this step.",
-	GATE_STALE: "The check or approval of this step is too old. Get a new one right before this step.",
-	HISTORY_LOST: "Earlier steps of this task are not known, so this step is not allowed. Go on without this step.",
-	HOST_UNREADABLE: "The destination of this step cannot be read. Write it as a plain address.",
-	INTERVENED: "Another step came between this step and its preparation. Do the preparation again right before this step.",
-	NAME_NOT_ALLOWED: "This tool is not one that this task may use. Use one of the tools that the task declared.",
-	NODE_MISSING: "A required step is missing in this task. Do that step before the task ends.",
-	NOT_DIRECTLY_PRECEDED: "The step right before this one is not the required one. Do the required step first.",
-	NOT_IN_HISTORY: "A required earlier step is missing in this task. Do that step first.",
-	NOT_SUCH_STEP: "This kind of step is not allowed here. Use a kind of step that its policy allows.",
-	NOT_TEXT: "A value of this step must be plain text. Send it as text.",
-	NO_CONDITION_HOLDS: "This step meets none of the conditions that would allow it. Meet one of them first.",
-	OUTSIDE_HOURS: "This step is not allowed at this time. Do it within the allowed hours.",
-	PATH_OUTSIDE_ROOT: "This path is outside the folder of the project. Use a path inside that folder.",
-	PATH_UNREADABLE: "The path of this step cannot be read. Write it as a plain path inside the folder of the project.",
-	PATTERN_FOUND: "This step holds data that must not be sent. Remove that data, then send the step.",
-	PATTERN_MISSING: "A required text is missing in this step. Send the step with that text.",
-	PREDECESSOR_MISSING: "A required step is missing before this one. Do that step first.",
-	RULE_ERROR: "This step cannot be checked, so it is not allowed. Do it in a simpler form.",
-	SEQUENCE_MISSING: "The required steps before this one are missing or in another order. Do them in order first.",
-	STOPPED: "A person has stopped this agent. Do not try again; end the task and tell the user that it was stopped.",
-	TAINTED: "This step is not allowed after this task has read such content. Go on without this step.",
-	TOO_FAST: "Too many such steps came in a short time. Wait before the next one.",
-	TOO_LONG: "A value of this step is too long. Send a shorter one.",
-	TOO_MANY_CALLS: "This task has used all its calls of tools. End the task.",
-	TOO_MANY_IN_A_ROW: "Too many such steps came in a row. Do a step of another kind first.",
-	TOO_MANY_STEPS: "This task has done as many such steps as it may. End the task, or go on without such a step.",
-	UNGOVERNED: "No policy is in effect, so no step is allowed. Wait until a person has mended this.",
-	VALUE_FLOW: "This step would send content to a place where it must not go. Leave that content out.",
-	VALUE_MISSING: "This step lacks a value that must come from the user or a trusted source. Ask the user for it.",
-	VALUE_NOT_GIVEN: "A value of this step was not given by the user or a trusted source. Ask the user for it."
-};
-const ofOtherCodes = "This step is not allowed. Do it in another way, or end the task.";
-const askMessage = "This step needs the approval of a person. Wait for the approval, or go on without this step.";
-const rejectedMessage = "A person has rejected this step. Do not ask for it again; go on without it.";
-const noticeMessage = "This step may go on. It is noted for the people who oversee this agent.";
-function messageOf(code) {
-	return Object.hasOwn(messages, code) ? messages[code] ?? ofOtherCodes : ofOtherCodes;
+// engine/manifest/waiver-days.ts
+const dayMs = 864e5;
+function waiverEnd(expires) {
+	const day = parseTimestamp(`${expires}T00:00:00Z`);
+	return day === null ? null : day + dayMs;
+}
+function lastDayOf(end) {
+	const ms = typeof end === "number" ? end : parseTimestamp(end) ?? NaN;
+	return Number.isNaN(ms) ? String(end) : (/* @__PURE__ */ new Date(ms - 1)).toISOString().slice(0, 10);
 }
 
-// engine/policy/evaluate.ts
-function evaluate(set, occasion, given) {
-	return decisionIn(set, occasion, given, null);
+// engine/manifest/materialise.ts
+function manifestIdOf(source, path) {
+	return `man_${createHash("sha256").update(`${source}\0${path}`).digest("hex").slice(0, 32)}`;
 }
-function evaluateAndCount(set, occasion, given, passed) {
-	return decisionIn(set, occasion, given, passed);
+function materialise(manifest, assignment) {
+	const { agent, source, path } = assignment;
+	const manifest_id = manifestIdOf(source, path);
+	const applies = (policy) => agent === null || levelApplies(policy.risk_classification ?? null, agent.risk_classification);
+	const provenance = {
+		manifest_id,
+		manifest_name: manifest.name,
+		manifest_repo: /^(bundled|baseline|file)$/.test(source) ? null : source,
+		manifest_path: path,
+		manifest_sha: assignment.sha,
+		manifest_assigned_at: assignment.assigned_at,
+		manifest_assigned_by: assignment.assigned_by
+	};
+	return {
+		manifest_id,
+		policies: manifest.policies.filter(applies).map((policy) => ({
+			name: policy.name,
+			rule_type: policy.rule_type,
+			params: policy.params ?? {},
+			scope: policy.scope,
+			severity: policy.severity,
+			description: policy.description ?? null,
+			risk_classification: policy.risk_classification ?? null,
+			agent_id: agent?.agent_id ?? null,
+			enabled: policy.enabled ?? true,
+			mode: policy.mode ?? "enforce",
+			...policy.approval != null && { approval: policy.approval },
+			controls: policy.controls ?? [],
+			...provenance
+		})),
+		skipped: manifest.policies.filter((policy) => !applies(policy)).map((policy) => policy.name)
+	};
 }
-function decisionIn(set, occasion, given, passed) {
-	const { step, agent, history, now, happened = false, readings = [] } = given;
+function waivedUntil(manifest, agent_key) {
+	const until = /* @__PURE__ */ new Map();
+	for (const waiver of manifest.waivers ?? []) {
+		const end = waiverEnd(waiver.expires);
+		if (waiver.agent_key !== agent_key || end === null) continue;
+		until.set(waiver.policy, Math.max(end, until.get(waiver.policy) ?? 0));
+	}
+	return until;
+}
+
+// engine/manifest/on-agent.ts
+function onAgent(manifest, agent) {
+	const risk_classification = riskLevelOf(agent.risk_classification);
+	const { policies, skipped } = materialise(manifest, {
+		source: "file",
+		path: "",
+		sha: "",
+		agent: {
+			agent_id: "",
+			risk_classification
+		},
+		assigned_at: null,
+		assigned_by: null
+	});
+	const waived = waivedUntil(manifest, typeof agent.agent_key === "string" ? agent.agent_key : null);
+	const inputs = policies.map((policy, index) => {
+		const until = waived.get(policy.name);
+		return {
+			...policy,
+			id: index + 1,
+			version: 1,
+			...until !== void 0 && { waived_until: until }
+		};
+	});
+	return {
+		set: compile(inputs),
+		skipped
+	};
+}
+
+// engine/manifest/past.ts
+const begin = Date.UTC(2026, 0, 5, 9);
+function timesOf(steps) {
+	let last = null;
+	return steps.map((step) => {
+		last = timeAfter(last, step);
+		return last;
+	});
+}
+function timeAfter(last, { timestamp }) {
+	const time = parseTimestamp(timestamp ?? "");
+	if (last === null) return time ?? begin;
+	return time === null ? last + 1e3 : Math.max(last, time);
+}
+function historyOf(set, steps, times) {
+	const history = newHistory(set);
+	for (const [index, step] of steps.entries()) record(set, history, step, times[index] ?? begin);
+	return history;
+}
+
+// engine/manifest/untargeted.ts
+const bareSteps = [
+	"task.end",
+	"step.exec",
+	"step.message",
+	"step.resource"
+].map((step_type) => ({ step_type }));
+function untargetedIn(policy, tests) {
+	if (policy.scope !== "step_execution") return null;
+	const culprit = culpritIn(policy);
+	if (culprit === null) return null;
+	const set = setOf(policy);
+	if (!bareSteps.every((step) => violates(set, step))) return null;
+	const { field, path } = culprit;
+	const hit = (step) => (field === null || nested(step, field.split(".")) === null) && violates(set, step);
+	const predicate = `has no target, so that every step without ${field === null ? "the gate" : quote$2(field)} violates the rule, ${hitWords(hit, tests)}: name its tools in \`target_step_names\``;
+	return {
+		path: field === null ? path : [...path, "field"],
+		predicate
+	};
+}
+function culpritIn({ rule_type, params = {} }) {
+	const leaves = postOrder({
+		rule_type,
+		params
+	}).flatMap(({ node, path }) => {
+		if (isCombinator(node.rule_type)) return [];
+		const own = node.params ?? {};
+		const { field } = own;
+		return {
+			field: typeof field === "string" && /^(input|output)(\.|$)/.test(field) ? field : null,
+			is_gate: node.rule_type === "step_requires_gate",
+			has_target: targetKeys.some((key) => key in own),
+			path: path === "" ? ["params"] : [
+				"params",
+				...path.split("."),
+				"params"
+			]
+		};
+	});
+	if (leaves.every(({ field }) => field === null)) return null;
+	const open = leaves.filter(({ has_target }) => !has_target);
+	return open.find(({ field }) => field !== null) ?? open.find(({ is_gate }) => is_gate) ?? null;
+}
+function setOf({ name, rule_type, params = {}, scope }) {
+	return onAgent({
+		name,
+		version: "",
+		policies: [{
+			name,
+			rule_type,
+			params,
+			scope,
+			severity: "critical"
+		}]
+	}, {}).set;
+}
+function violates(set, step) {
 	const context = {
 		step,
-		agent,
-		context: given.context,
-		history,
-		now,
-		happened,
-		readings
+		agent: {},
+		context: {},
+		history: newHistory(set),
+		now: begin
 	};
-	const plan = set.plans[occasion];
-	const applicable = plan.applicable(step);
-	const findings = newFindings();
-	let policies = null;
-	for (let next = firstViolated(applicable, 0, context, passed); next !== null; next = firstViolated(applicable, next.after, context, passed)) {
-		policies ??= [...plan.passed];
-		policies[next.planned.index] = resultFor(findings, next, context);
-	}
-	return decisionOf(findings, policies ?? plan.passed, plan.passed, set.manifests);
+	return evaluate(set, "step", context).policies.some(({ violated }) => violated);
 }
-function newFindings() {
-	return {
-		violations: [],
-		approvals: [],
-		blocking: 0,
-		risk_score: 0
-	};
-}
-function resultFor(findings, { planned, answer }, context) {
-	const { violations, approvals } = findings;
-	const result = resultWith(planned, answer, context);
-	const counts = result.mode === "enforce" && !result.waived;
-	const isBlocking = stopsStep(planned.policy, result);
-	const approval = isBlocking && planned.approval?.(context) || null;
-	if (approval !== null && "step" in approval) return {
-		...resultOf$1(planned.policy, null, false),
-		approved_by_step: approval.step
-	};
-	const rejection = approval?.rejection ?? null;
-	if (rejection !== null) withRejection(result, rejection);
-	else result.message = approval !== null ? askMessage : isBlocking ? messageOf(answer.code) : noticeMessage;
-	if (counts) findings.risk_score = Math.max(findings.risk_score, riskOf[result.severity]);
-	if (approval !== null) {
-		violations.splice(findings.blocking + (rejection === null ? approvals.length : 0), 0, result);
-		approvals.push(approval.missing);
-	} else if (isBlocking) {
-		violations.splice(planned.policy.rule_type === "stopped" ? 0 : findings.blocking, 0, result);
-		findings.blocking += 1;
-	} else insertBySeverity(violations, findings.blocking + approvals.length, result);
-	return result;
-}
-function withRejection(result, { step }) {
-	result.message = rejectedMessage;
-	const details = result.violation_details;
-	if (details !== null) result.violation_details = {
-		...details,
-		reason: `a person rejected this step at step ${step}: ${details.reason}`
-	};
-}
-function decisionOf({ violations, approvals, blocking, risk_score }, policies, passed, manifests) {
-	const outcome = blocking > 0 ? "block" : approvals.length > 0 ? "ask" : violations.length > 0 ? "warn" : "allow";
-	const blocked = outcome === "block" || outcome === "ask";
-	return {
-		action: blocked ? "block" : "allow",
-		blocked,
-		outcome,
-		reason: blocked ? reasonOf(outcome, violations[0], (blocking || approvals.length) - 1) : null,
-		message: blocked ? violations[0]?.message ?? null : null,
-		violations,
-		approvals: outcome === "ask" ? approvals : [],
-		risk_score,
-		policies,
-		passed,
-		manifests
-	};
-}
-function insertBySeverity(violations, from, result) {
-	let at = violations.length;
-	while (at > from && riskOf[violations[at - 1].severity] < riskOf[result.severity]) at--;
-	if (at === violations.length) violations.push(result);
-	else violations.splice(at, 0, result);
-}
-function reasonOf(outcome, worst, others) {
-	const [does, all] = outcome === "block" ? ["blocks", "block"] : ["asks for an approval", "ask"];
-	const more = others === 0 ? "" : ` (and ${others} more ${others === 1 ? `policy ${all}s` : `policies ${all}`})`;
-	return `\`${worst?.name}\` ${does}: ${worst?.violation_details?.reason}${more}`;
-}
-function stopsStep({ severity, scope }, { mode, waived }) {
-	return severity === "critical" && scope !== "task_execution" && mode === "enforce" && !waived;
-}
-function firstViolated(applicable, start, context, passed) {
-	let index = start;
-	try {
-		for (; index < applicable.length; index++) {
-			const planned = applicable[index];
-			const answer = planned.check(context);
-			if (typeof answer === "object") return {
-				planned,
-				answer,
-				after: index + 1
-			};
-			if (passed !== null && answer === 0) passed[planned.policy.id] = (passed[planned.policy.id] ?? 0) + 1;
-		}
-		return null;
-	} catch (error) {
-		return {
-			planned: applicable[index],
-			answer: failure(error, context),
-			after: index + 1
-		};
-	}
-}
-function failure(error, context) {
-	const evidence = context.step === null ? [] : [evidenceOf(context.step)];
-	if (error instanceof AmbiguousField) return {
-		code: "AMBIGUOUS_FIELD",
-		message: error.message,
-		evidence,
-		remedy: error.remedy
-	};
-	if (error instanceof CannotEvaluate) return error.violation;
-	return {
-		code: "RULE_ERROR",
-		message: "the rule failed on this step",
-		evidence
-	};
-}
-function resultWith(planned, violation, context) {
-	const { policy } = planned;
-	const { step, now } = context;
-	const violation_details = {
-		code: violation.code,
-		reason: violation.message + (planned.reads_history ? afterEnd(context) : ""),
-		rule_type: policy.rule_type,
-		params: policy.params,
-		evidence: violation.evidence.slice(),
-		remedy: violation.remedy ?? null
-	};
-	const { remedy_steps } = violation;
-	if (remedy_steps !== void 0) violation_details.remedy_steps = bodiesOf(remedy_steps, step?.task_id);
-	const waived = policy.waived_until !== void 0 && now < policy.waived_until;
-	return resultOf$1(policy, violation_details, waived);
-}
-function afterEnd({ step, history: { end } }) {
-	if (step === null || end === null || isEnd(step)) return "";
-	return `; ${typeof step.task_id === "string" ? `task ${quote$2(step.task_id)}` : "the task"} ended at step ${end.step}: use a new id for each run`;
-}
-function bodiesOf(steps, task_id) {
-	return steps.map((step) => ({ step: {
-		...task_id !== void 0 && { task_id },
-		...step
-	} }));
+function hitWords(hit, tests) {
+	const steps = tests.flatMap(({ step, history = [] }) => [...history, ...step === void 0 ? [] : [step]]);
+	const names = [...new Set(steps.filter(hit).map(({ step_type, step_name }) => quote$2(step_name ?? step_type)))];
+	const shown = names.slice(0, 5).join(", ") + (names.length > 5 ? ` and ${names.length - 5} more` : "");
+	return names.length === 0 ? "also `task.end`" : `in the tests ${shown}`;
 }
 
 // engine/policy/explain.ts
@@ -28946,26 +29139,6 @@ function escapedProperty(text) {
 }
 function logLine(text) {
 	return onOneLine$1(text).replace(/^(\s*):(?=:)/, "$1: ").replaceAll(/##(?=\[)/g, "# #");
-}
-
-// engine/manifest/past.ts
-const begin = Date.UTC(2026, 0, 5, 9);
-function timesOf(steps) {
-	let last = null;
-	return steps.map((step) => {
-		last = timeAfter(last, step);
-		return last;
-	});
-}
-function timeAfter(last, { timestamp }) {
-	const time = parseTimestamp(timestamp ?? "");
-	if (last === null) return time ?? begin;
-	return time === null ? last + 1e3 : Math.max(last, time);
-}
-function historyOf(set, steps, times) {
-	const history = newHistory(set);
-	for (const [index, step] of steps.entries()) record(set, history, step, times[index] ?? begin);
-	return history;
 }
 
 // engine/impact/replay-causes.ts
@@ -29437,7 +29610,7 @@ function numberOf({ step }, { length }) {
 function takeAgent({ sets, is_agent_given }, task, { meta }) {
 	const given = is_agent_given || task.agent !== null ? void 0 : meta?.agent;
 	if (given !== void 0) {
-		task.agent = isMap$2(given) ? given : {};
+		task.agent = isMap$3(given) ? given : {};
 		task.view = sets.viewOf(task.agent);
 	}
 	if (task.length === 1 || given !== void 0) task.view.tasks += 1;
@@ -29503,64 +29676,6 @@ function resultOf({ sets, outcomes, skipped, counts }) {
 		...skipped.result(),
 		rejected: sets.whole.dropped
 	};
-}
-
-// engine/manifest/waiver-days.ts
-const dayMs = 864e5;
-function waiverEnd(expires) {
-	const day = parseTimestamp(`${expires}T00:00:00Z`);
-	return day === null ? null : day + dayMs;
-}
-function lastDayOf(end) {
-	const ms = typeof end === "number" ? end : parseTimestamp(end) ?? NaN;
-	return Number.isNaN(ms) ? String(end) : (/* @__PURE__ */ new Date(ms - 1)).toISOString().slice(0, 10);
-}
-
-// engine/manifest/materialise.ts
-function manifestIdOf(source, path) {
-	return `man_${createHash("sha256").update(`${source}\0${path}`).digest("hex").slice(0, 32)}`;
-}
-function materialise(manifest, assignment) {
-	const { agent, source, path } = assignment;
-	const manifest_id = manifestIdOf(source, path);
-	const applies = (policy) => agent === null || levelApplies(policy.risk_classification ?? null, agent.risk_classification);
-	const provenance = {
-		manifest_id,
-		manifest_name: manifest.name,
-		manifest_repo: /^(bundled|baseline|file)$/.test(source) ? null : source,
-		manifest_path: path,
-		manifest_sha: assignment.sha,
-		manifest_assigned_at: assignment.assigned_at,
-		manifest_assigned_by: assignment.assigned_by
-	};
-	return {
-		manifest_id,
-		policies: manifest.policies.filter(applies).map((policy) => ({
-			name: policy.name,
-			rule_type: policy.rule_type,
-			params: policy.params ?? {},
-			scope: policy.scope,
-			severity: policy.severity,
-			description: policy.description ?? null,
-			risk_classification: policy.risk_classification ?? null,
-			agent_id: agent?.agent_id ?? null,
-			enabled: policy.enabled ?? true,
-			mode: policy.mode ?? "enforce",
-			...policy.approval != null && { approval: policy.approval },
-			controls: policy.controls ?? [],
-			...provenance
-		})),
-		skipped: manifest.policies.filter((policy) => !applies(policy)).map((policy) => policy.name)
-	};
-}
-function waivedUntil(manifest, agent_key) {
-	const until = /* @__PURE__ */ new Map();
-	for (const waiver of manifest.waivers ?? []) {
-		const end = waiverEnd(waiver.expires);
-		if (waiver.agent_key !== agent_key || end === null) continue;
-		until.set(waiver.policy, Math.max(end, until.get(waiver.policy) ?? 0));
-	}
-	return until;
 }
 
 // engine/impact/diff-result.ts
@@ -30603,36 +30718,6 @@ function looksLikeTests(text) {
 	return /^["']?tests["']?[ \t]*:/m.test(text) && /\bexpect\b/.test(text);
 }
 
-// engine/manifest/on-agent.ts
-function onAgent(manifest, agent) {
-	const risk_classification = riskLevelOf(agent.risk_classification);
-	const { policies, skipped } = materialise(manifest, {
-		source: "file",
-		path: "",
-		sha: "",
-		agent: {
-			agent_id: "",
-			risk_classification
-		},
-		assigned_at: null,
-		assigned_by: null
-	});
-	const waived = waivedUntil(manifest, typeof agent.agent_key === "string" ? agent.agent_key : null);
-	const inputs = policies.map((policy, index) => {
-		const until = waived.get(policy.name);
-		return {
-			...policy,
-			id: index + 1,
-			version: 1,
-			...until !== void 0 && { waived_until: until }
-		};
-	});
-	return {
-		set: compile(inputs),
-		skipped
-	};
-}
-
 // engine/manifest/cross-check.ts
 function crossCheck({ policies, waivers, tests }, names) {
 	return [
@@ -31235,7 +31320,7 @@ function isKnown(name) {
 // engine/manifest/parse.ts
 const checkManifest = lazyCheck(manifestShape, "yaml");
 const checkTestFile = lazyCheck(testFileShape, "yaml");
-function parseManifest(text, file) {
+function parseManifest(text, file, tests_beside = []) {
 	const yaml = withVersionAsText(readYaml(text));
 	const { positionOf } = yaml;
 	const notes = newNotes(yaml, file);
@@ -31259,7 +31344,7 @@ function parseManifest(text, file) {
 		"params"
 	], notes);
 	noteTestWords(manifest.tests, notes);
-	noteUntargeted(valid, manifest.tests, notes);
+	noteUntargeted(valid, [...manifest.tests.map(([, test]) => test), ...tests_beside], notes);
 	const lines = valid.map(([index]) => positionOf(["policies", `${index}`], false).line);
 	return {
 		value: hasHead(written) && ![
@@ -31286,9 +31371,8 @@ function noteTestWords(tests, notes) {
 	for (const [index, test] of tests) noteWords(unknownWordsInTest(test), ["tests", `${index}`], notes);
 }
 function noteUntargeted(policies, tests, notes) {
-	const all = tests.map(([, test]) => test);
 	for (const [index, policy] of policies) {
-		const found = untargetedIn(policy, all);
+		const found = untargetedIn(policy, tests);
 		if (found === null) continue;
 		const path = [
 			"policies",
@@ -31718,15 +31802,16 @@ function suitesBeside(path, testFiles, value, isBroken) {
 function validateManifest(file, testFiles, options) {
 	const { path, text } = file;
 	const reading = parseManifest(text ?? "", path);
-	const { value, errors, warnings } = reading;
+	const { value, errors } = reading;
+	const beside = suitesBeside(path, testFiles, value, errors.length > 0);
 	const suites = [{
 		file: path,
 		tests: value?.tests ?? [],
 		positionOf: reading.positionOf
-	}, ...suitesBeside(path, testFiles, value, errors.length > 0)];
+	}, ...beside];
 	const findings = [
 		...errors,
-		...warnings,
+		...warningsWith(reading, file, beside),
 		...suites.flatMap((suite) => suite.findings ?? []),
 		...waiverDays(reading, path, options)
 	];
@@ -31776,6 +31861,10 @@ function validateManifest(file, testFiles, options) {
 			...(coverage?.policies ?? []).flatMap((policy, index) => untested(policy, path, reading.lines[index] ?? 1))
 		]
 	};
+}
+function warningsWith({ warnings }, { path, text }, beside) {
+	const tests = beside.flatMap((suite) => suite.tests);
+	return tests.length > 0 && warnings.some(({ id }) => id === "no-target") ? parseManifest(text ?? "", path, tests).warnings : warnings;
 }
 const farMs = 317088e5;
 function waiverDays({ value, positionOf }, file, { now }) {
