@@ -73,24 +73,25 @@ function rowOf({ title: framework, draft }: Framework, control: ControlDefinitio
   }
 }
 
-/** Why the evidence is not enough: a record that is not whole, no step that the control applies to, or violations without an end. */
+/** Why the evidence is not enough: a record that is not whole, no step that the control applies to, incidents without an end, or waived violations. */
 function missing(data: ReportData, policies: readonly PolicyResult[]): string[] {
-  const { summary, incidents, integrity } = data
+  const { summary, integrity } = data
   const broken = integrity.verdict === 'whole' ? [] : record(data).problems
   if (policies.length === 0) {
-    const open = incidents.counts.filter(({ state }) => state === 'open' || state === 'active')
-    const number = open.reduce((sum, { count }) => sum + count, 0)
+    const number = summary.incidents_open
     return [
       ...broken,
       ...(summary.steps === 0 ? ['No step was recorded in the period.'] : []),
-      ...(number === 0 ? [] : [`${counted(number, 'incident')} of the period without an end at the cut-off.`]),
+      ...(number === 0 ? [] : [`${counted(number, 'incident')} without an end at the cut-off.`]),
     ]
   }
   const applied = policies.reduce((sum, policy) => sum + policy.applied, 0)
   const open = policies.reduce((sum, policy) => sum + policy.open_incidents, 0)
+  const waived = policies.reduce((sum, policy) => sum + policy.waived, 0)
   return [
     ...broken,
     ...(applied === 0 ? ['No policy for it applied to a step of the period.'] : []),
     ...(open === 0 ? [] : [`${counted(open, 'incident')} of its policies without an end at the cut-off.`]),
+    ...(waived === 0 ? [] : [`${counted(waived, 'violation')} ${waived === 1 ? 'was' : 'were'} waived.`]),
   ]
 }

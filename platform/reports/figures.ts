@@ -82,3 +82,10 @@ export const effectWord: Readonly<Record<Effect, string>> = {
 
 /** A sentence begins with a capital letter. */
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** The word for one, or for several. */
+export const are = (value: number, one: string, many: string) => (value === 1 ? one : many)
+/** `none` or the number. */
+export const some = (value: number) => (value === 0 ? 'none' : count(value))
+/** Sentences; empty ones are left out. */
+export const joined = (...sentences: readonly string[]) => sentences.filter((each) => each !== '').join(' ')

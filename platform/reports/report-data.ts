@@ -4,6 +4,7 @@ import type { RejudgeReason } from '@svc/engine'
 import type { Effect, EffectCounts, Report } from '@svc/schemas'
 import type { AgentResult } from './agent-result.js'
 import type { PolicyChangeResult, WaiverResult } from './policy-history.js'
+import type { Summary } from './summary-data.js'
 
 export type { AgentResult } from './agent-result.js'
 export type { PolicyChangeResult, PolicyValues, WaiverResult } from './policy-history.js'
@@ -54,47 +55,6 @@ export interface ReportHead {
   readonly as_of: string
   /** Of the platform that made the report. */
   readonly version: string
-}
-
-/** Totals of the period, unless stated otherwise; of the chosen agents. */
-export interface Summary {
-  /** Registered before the cut-off. */
-  readonly agents: number
-  /** With at least one step in the period. */
-  readonly active_agents: number
-  /** With some ungoverned time in the period. */
-  readonly ungoverned_agents: number
-  readonly tasks: number
-  readonly steps: number
-  /** Steps that a local engine evaluated before they ran, and those that none did; of the others, the content is erased. */
-  readonly decided_steps: number
-  readonly undecided_steps: number
-  /** Steps that violated at least one enforced policy without a waiver. */
-  readonly steps_in_violation: number
-  /** Each policy that a step violated counts once; split into the three kinds below. */
-  readonly violations: number
-  readonly enforced: number
-  /** Of policies in observe mode. */
-  readonly observed: number
-  readonly waived: number
-  readonly incidents_opened: number
-  /** Of those opened in the period: their state at the cut-off. */
-  readonly incidents_unanswered: number
-  /** Decisions whose steps were not recorded in time, as local engines declare them. */
-  readonly unrecorded_decisions: number
-  /** Of these, the ones to block or to ask, and the ones to allow; an engine that has too many gives some of them no event. */
-  readonly unrecorded_blocked: number
-  readonly unrecorded_allowed: number
-  readonly approvals_asked: number
-  readonly approvals_given: number
-  /** Asked for in vain: the step was recorded all the same, or it was stopped before it ran. */
-  readonly approvals_missing: number
-  readonly approvals_blocked: number
-  /** Steps that were asked about, and gates, whose content is erased. */
-  readonly approvals_erased: number
-  /** Steps that claim a time outside of the period in which they were received; the first and the last of these times. */
-  readonly steps_outside: number
-  readonly outside: { readonly first: string; readonly last: string } | null
 }
 
 export interface Integrity {
@@ -172,7 +132,7 @@ export interface PolicyResult {
   /** Decisions that found it violated, and whose steps were not recorded: declared by local engines. */
   readonly unrecorded: number
   readonly incidents: number
-  /** Those of them that were open or active at the cut-off. */
+  /** Open or active at the cut-off, whenever they were opened. */
   readonly open_incidents: number
 }
 
@@ -184,7 +144,7 @@ export interface Incidents {
   /** From the opening to the first review; from the opening to the first resolution. */
   readonly time_to_review: Durations
   readonly time_to_resolve: Durations
-  /** Opened in the period, or answered in it. Most severe first, then unanswered first, then oldest. */
+  /** Opened in the period, answered in it, or without an end at the cut-off. Most severe first, then unanswered first, then oldest. */
   readonly list: BoundedRows<IncidentResult>
 }
 

@@ -1,9 +1,11 @@
 // What a report states, in sentences for a reader without cryptography: page 1 of the PDF, and the summary of the other formats.
 // Sentences hold numbers and no untrusted text.
 import { effectWords } from '@svc/schemas'
-import { count, counted, duration, listed, moment, sentence, share } from './figures.js'
+import { answered } from './answered.js'
+import { are, count, counted, duration, joined, listed, moment, sentence, share, some } from './figures.js'
 import { hasNoEngine } from './no-engine.js'
 import { type ReportData, severities } from './report-data.js'
+import { erasedSteps } from './summary-data.js'
 
 export interface Statement {
   readonly question: string
@@ -49,11 +51,18 @@ function openPoints(data: ReportData): string[] {
   const unknown = agentsUnknown(data).length
   const unwatched = data.agents.rows.filter(hasNoEngine).length
   const undecided = undecidedSteps(data)
-  const unanswered = summary.incidents_unanswered
+  const unanswered = summary.incidents_unanswered + summary.incidents_unanswered_earlier
   const ungoverned = summary.ungoverned_agents
-  const { approvals_missing: missing } = summary
+  const { approvals_missing: missing, critical_steps: critical } = summary
+  const earlier = summary.incidents_open_earlier - summary.incidents_unanswered_earlier
   return [
     ...(unanswered === 0 ? [] : [`${counted(unanswered, 'incident')} without an answer`]),
+    ...(earlier === 0 ? [] : [`${counted(earlier, 'answered incident')} from before the period without an end`]),
+    ...(critical === 0
+      ? []
+      : [
+          `${counted(critical, 'step')} that violated a critical policy and ${are(critical, 'is', 'are')} not known to have been stopped`,
+        ]),
     ...(ungoverned === 0 ? [] : [`${counted(ungoverned, 'agent')} with ungoverned time`]),
     ...(unknown === 0 ? [] : [`${counted(unknown, 'agent')} with unknown time`]),
     ...(unwatched === 0 ? [] : [`${counted(unwatched, 'agent')} without a local engine`]),
@@ -72,11 +81,6 @@ export function statementsOf(data: ReportData): Statement[] {
     { question: 'Is the record whole?', answer: whole(data) },
   ]
 }
-
-const are = (value: number, one: string, many: string) => (value === 1 ? one : many)
-/** `none` or the number. */
-const some = (value: number) => (value === 0 ? 'none' : count(value))
-const joined = (...sentences: readonly string[]) => sentences.filter((each) => each !== '').join(' ')
 
 function governed(data: ReportData): string {
   const { agents, active_agents, steps, tasks } = data.summary
@@ -114,23 +118,18 @@ function decidedSteps({ summary }: ReportData): string {
   return `Local engines evaluated ${which} before ${are(decided, 'it', 'they')} ran${unread}.`
 }
 
-type DecidedSteps = Pick<ReportData['summary'], 'steps' | 'decided_steps' | 'undecided_steps'>
-
-/** Steps whose content was erased: the log proves neither their decision nor their violations any longer. */
-function erasedSteps({ steps, decided_steps, undecided_steps }: DecidedSteps): number {
-  return steps - decided_steps - undecided_steps
-}
-
 /** Steps without a decision of agents that have a local engine; those of other agents are mentioned as such. */
 function undecidedSteps({ summary, agents: { rows } }: ReportData): number {
   const others = rows.filter(hasNoEngine).reduce((sum, { undecided_steps }) => sum + undecided_steps, 0)
   return Math.max(0, summary.undecided_steps - others)
 }
 
+/** A policy that only incidents from before the period name was in effect on no agent. */
 function policiesInEffect({ policies }: ReportData): string {
-  const total = policies.rows.length + policies.more
+  const rows = policies.rows.filter(({ agents, steps, incidents }) => agents + steps + incidents > 0)
+  const total = rows.length + policies.more
   if (total === 0) return 'No policy was in effect.'
-  const observed = policies.rows.filter(({ mode }) => mode === 'observe').length
+  const observed = rows.filter(({ mode }) => mode === 'observe').length
   const part = policies.more > 0 || observed === 0 ? '' : `, ${observed} of them only observed`
   return `${sentence(counted(total, 'policy', 'policies'))} ${are(total, 'was', 'were')} in effect${part}.`
 }
@@ -208,54 +207,6 @@ function unrecorded({ unrecorded_decisions: number, unrecorded_blocked: blocked 
   if (number === 0) return ''
   const which = blocked === number ? 'all of them to stop it' : `${some(blocked)} of them to stop it`
   return `Local engines declare ${counted(number, 'decision')} about a step that was never recorded, ${which}; the log has no record of the ${are(number, 'step', 'steps')}.`
-}
-
-function answered({ summary, incidents }: ReportData): string {
-  const { incidents_opened: opened, incidents_unanswered: unanswered } = summary
-  const actors = [...new Set(incidents.list.rows.flatMap(({ history }) => history.map(({ by }) => by)))]
-  const least = incidents.list.more > 0 ? 'at least ' : ''
-  const who = actors.length === 0 ? '' : ` by ${least}${answerers(actors)}`
-  const first = incidents.time_to_review.median_seconds
-  const number = opened - unanswered
-  const which =
-    number === opened && opened > 1
-      ? `All ${count(opened)} incidents`
-      : `${sentence(some(number))} of ${counted(opened, 'incident')}`
-  const incident =
-    opened === 0
-      ? 'No incident asked for an answer.'
-      : `${which} ${are(Math.max(1, number), 'was', 'were')} answered${number === 0 ? '' : who}.`
-  const speed = first === null ? '' : `Half of the first reviews came within ${duration(first)}.`
-  const rest =
-    unanswered === 0 ? '' : `${sentence(counted(unanswered, 'incident'))} ${are(unanswered, 'has', 'have')} no answer.`
-  return joined(incident, speed, rest, approvals(summary))
-}
-
-/** Actors are `person:ID`, `api_key:ID` and others. */
-function answerers(actors: readonly string[]): string {
-  const people = actors.filter((actor) => actor.startsWith('person:')).length
-  const programs = actors.length - people
-  return listed([
-    ...(people === 0 ? [] : [counted(people, 'person', 'people')]),
-    ...(programs === 0 ? [] : [counted(programs, 'program')]),
-  ])
-}
-
-function approvals({ approvals_asked: asked, approvals_given: given, ...summary }: ReportData['summary']): string {
-  const { approvals_missing: missing, approvals_blocked: blocked, approvals_erased: erased } = summary
-  const unread = erased === 0 ? '' : `; ${count(erased)} cannot be read: erased`
-  const isKnown = erased === 0 && erasedSteps(summary) === 0
-  if (asked === 0)
-    return isKnown ? 'No policy asked for an approval.' : `No policy is known to have asked for an approval${unread}.`
-  const stopped =
-    blocked === 0
-      ? ''
-      : `; ${counted(blocked, 'step')} ${are(blocked, 'was', 'were')} stopped before ${are(blocked, 'it', 'they')} ran`
-  const rest = missing === 0 ? '' : `; ${counted(missing, 'step')} ${are(missing, 'was', 'were')} recorded without one`
-  const none = erased === 0 ? 'none was' : 'none is known to have been'
-  const outcome = given === 0 ? none : asked === 1 ? 'it was' : given === 1 ? 'one was' : `${count(given)} were`
-  const did = isKnown ? 'asked' : 'are known to have asked'
-  return `Policies ${did} for an approval of ${counted(asked, 'step')}: ${outcome} given${stopped}${rest}${unread}.`
 }
 
 /** A step counts by the time of its receipt, whatever time it claims. */

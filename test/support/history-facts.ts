@@ -10,7 +10,15 @@ interface Row {
   readonly timestamp: string
   readonly received: number
   readonly body: string | null
-  readonly violations: readonly { readonly mode: string; readonly waived: boolean; readonly asks: boolean | null }[]
+  readonly violations: readonly Violation[]
+}
+
+interface Violation {
+  readonly name: string
+  readonly severity: string
+  readonly mode: string
+  readonly waived: boolean
+  readonly asks: boolean | null
 }
 
 interface Run {
@@ -25,6 +33,7 @@ export interface OfPolicies {
   /** Ids of policies by name. */
   readonly applied: ReadonlySet<string>
   readonly open: ReadonlySet<string>
+  readonly waived: ReadonlySet<string>
 }
 
 export interface HistoryFacts {
@@ -32,15 +41,17 @@ export interface HistoryFacts {
   readonly policies: OfPolicies
 }
 
-/** Of the steps that the log still holds. */
-export async function factsOf(workspace: HistoryWorkspace): Promise<HistoryFacts> {
+/** Of the steps that the log still holds and that were received from a time on. */
+export async function factsOf(workspace: HistoryWorkspace, from = begin): Promise<HistoryFacts> {
   const { query, scope, clock } = workspace
   const rows = await query<Row>(
     `select e.agent_id, e.step_type, e.timestamp, (extract(epoch from e.received_at) * 1000)::float8 as received, p.body,
-       coalesce((select json_agg(json_build_object('mode', v.mode, 'waived', v.waived, 'asks', v.asks)) from log_violations v
+       coalesce((select json_agg(json_build_object('name', v.name, 'severity', v.severity, 'mode', v.mode,
+         'waived', v.waived, 'asks', v.asks)) from log_violations v
          where v.org_id = $1 and v.log_index = e.log_index), '[]'::json) as violations
-     from log_entries e left join log_payloads p on p.org_id = $1 and p.log_index = e.log_index where e.org_id = $1`,
-    [scope.org_id],
+     from log_entries e left join log_payloads p on p.org_id = $1 and p.log_index = e.log_index
+     where e.org_id = $1 and e.received_at >= $2`,
+    [scope.org_id, new Date(from)],
   )
   const runs = await query<Run>(
     `select agent_id, instance_id, (extract(epoch from min(seen_from)) * 1000)::float8 as from,
@@ -49,23 +60,26 @@ export async function factsOf(workspace: HistoryWorkspace): Promise<HistoryFacts
      from engine_intervals where org_id = $1 group by 1, 2`,
     [scope.org_id],
   )
-  const incidents = await query<{ state: string; policy_name: string }>(
-    `select state, policy_name from incidents i where org_id = $1 and exists (select from log_records r
-       where r.org_id = $1 and r.log_index = i.log_index)`,
-    [scope.org_id],
+  const incidents = await query<{ state: string; policy_name: string; is_earlier: boolean }>(
+    `select i.state, i.policy_name, r.received_at < $2 as is_earlier from incidents i
+     join log_records r on r.org_id = $1 and r.log_index = i.log_index where i.org_id = $1`,
+    [scope.org_id, new Date(from)],
   )
   const steps = rows.map((row) => ({ ...row, ...payloadOf(row.body) }))
   const names = await policyNames(workspace)
   const open = incidents.filter(({ state }) => state === 'open' || state === 'active')
-  const counted = countsOf(steps, runs, { from: begin, to: clock() })
+  const counted = countsOf(steps, runs, { from, to: clock() })
   const opened = {
-    incidents_opened: incidents.length,
+    incidents_opened: incidents.filter(({ is_earlier }) => !is_earlier).length,
     incidents_unanswered: incidents.filter(({ state }) => state === 'open').length,
+    incidents_open: open.length,
+    incidents_open_earlier: open.filter(({ is_earlier }) => is_earlier).length,
   }
   const applied = new Set(steps.flatMap(({ applied: ids }) => ids.map((id) => names.get(id) ?? '')))
+  const waived = steps.flatMap(({ violations }) => violations.filter((one) => one.waived).map(({ name }) => name))
   return {
-    counts: { ...counted, ...opened, erased_entries: await erasedEntries(workspace) },
-    policies: { applied, open: new Set(open.map(({ policy_name }) => policy_name)) },
+    counts: { ...counted, ...opened, erased_entries: await erasedEntries(workspace, from) },
+    policies: { applied, open: new Set(open.map(({ policy_name }) => policy_name)), waived: new Set(waived) },
   }
 }
 
@@ -104,14 +118,20 @@ function countsOf(steps: readonly Known[], runs: readonly Run[], { from, to }: {
       return time < from || time >= to
     }),
     steps_in_violation: count((step) => step.violations.some(({ mode, waived }) => !waived && mode !== 'observe')),
+    critical_steps: count((step) => step.blocked !== true && step.violations.some(isCritical)),
     enforced: violations.filter(({ mode, waived }) => !waived && mode !== 'observe').length,
     observed: violations.filter(({ mode, waived }) => !waived && mode === 'observe').length,
     waived: violations.filter(({ waived }) => waived).length,
+    gates_erased: count(({ body, step_type }) => body === null && step_type === 'step.gate'),
     approvals_asked: given + sum(asks),
     approvals_missing: sum((step) => (step.blocked === false ? asks(step) : 0)),
+    approvals_erased: sum((step) => (step.body === null ? asks(step) : 0)),
+    approvals_given: given,
     approvals_blocked: sum((step) => (step.blocked === true ? asks(step) : 0)),
   }
 }
+
+const isCritical = ({ severity, mode, waived }: Violation) => severity === 'critical' && mode === 'enforce' && !waived
 
 /** Every engine of the agent that had reported had stopped in order. */
 function hadStopped({ agent_id, received }: Known, runs: readonly Run[]): boolean {
@@ -125,12 +145,12 @@ async function policyNames({ query, scope }: HistoryWorkspace): Promise<Map<numb
   return new Map(policies.map(({ id, name }) => [id, name]))
 }
 
-async function erasedEntries({ query, scope }: HistoryWorkspace): Promise<number> {
+async function erasedEntries({ query, scope }: HistoryWorkspace, from: number): Promise<number> {
   const [row] = await query<{ count: number }>(
     `select (select count(*) from log_entries e left join log_payloads p on p.org_id = $1 and p.log_index = e.log_index
-         where e.org_id = $1 and p.body is null)::int
-       + (select count(*) from log_records where org_id = $1 and body is null)::int as count`,
-    [scope.org_id],
+         where e.org_id = $1 and e.received_at >= $2 and p.body is null)::int
+       + (select count(*) from log_records where org_id = $1 and received_at >= $2 and body is null)::int as count`,
+    [scope.org_id, new Date(from)],
   )
   return row?.count ?? 0
 }

@@ -119,6 +119,18 @@ export async function playedHistory(platform: HistoryPlatform, acts: readonly Ac
   return { workspace, acts, size: await workspace.publish() }
 }
 
+/** When the entry at a share of the log was received, as ms since 1970: a report may begin there. */
+export async function receivedAt({ query, scope }: HistoryWorkspace, share: number): Promise<number> {
+  const entries = ['log_entries', 'log_records'].map(
+    (table) => `select log_index, received_at from ${table} where org_id = $1`,
+  )
+  const rows = await query<{ at: number }>(
+    `select (extract(epoch from received_at) * 1000)::float8 as at from (${entries.join(' union all ')}) e order by log_index`,
+    [scope.org_id],
+  )
+  return rows[Math.floor(rows.length * share)]?.at ?? begin
+}
+
 /** The content of the report of a period; of the whole log unless one is given. */
 export async function reportOf(
   { db, scope, clock, signer, log_host }: HistoryWorkspace,

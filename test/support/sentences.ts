@@ -71,10 +71,11 @@ function findingProblems(checked: CheckedReport, { says, must = [] }: Sentence, 
     if (!row.is_satisfied || control === undefined) return []
     seen.set(says, (seen.get(says) ?? 0) + 1)
     const names = policiesFor(control, data.policies.rows).map(({ name }) => name)
-    const { applied, open } = facts.policies
+    const { applied, open, waived } = facts.policies
     const own = {
       policy_applied: names.length === 0 || names.some((name) => applied.has(name)),
       no_open_incident_of_policies: names.length === 0 ? open.size === 0 : !names.some((name) => open.has(name)),
+      no_waived_violation_of_policies: !names.some((name) => waived.has(name)),
     }
     const holds = { ...factsIn(checked), ...own }
     return must.filter((name) => !isTrue(holds, name)).map((name) => `${row.control_id} without: ${name}`)
@@ -102,6 +103,10 @@ function factsIn({ facts: { counts }, is_whole, is_log_whole }: CheckedReport): 
     step_in_violation: some('steps_in_violation'),
     incident_opened: some('incidents_opened'),
     incident_unanswered: some('incidents_unanswered'),
+    incident_open: some('incidents_open'),
+    incident_open_earlier: some('incidents_open_earlier'),
+    critical_step: some('critical_steps'),
+    gate_erased: some('gates_erased'),
     approval_asked: some('approvals_asked'),
   }
 }

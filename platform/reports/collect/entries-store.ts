@@ -30,9 +30,13 @@ const evaluated = `select string_agg(json_build_array(log_index,
 const applied = `select string_agg(json_build_array(evaluation, indexes)::text, E'\\n') from (
     select evaluation, json_agg(log_index) as indexes from evaluations where evaluation <> '[]' group by evaluation) texts`
 
-/** The payloads of steps for which a policy asked for an approval in vain, as `AskedRow`: they show what was stopped. */
+/**
+ * The payloads of steps that violated a critical policy, or for which a policy asked for an approval in vain, as `AskedRow`: they
+ * show what was stopped.
+ */
 const asked = `select string_agg(json_build_array(log_index, salts, body)::text, E'\\n') from log_payloads
-  where ${inRange} and body is not null and log_index in (select log_index from log_violations where ${inRange} and asks)`
+  where ${inRange} and body is not null and log_index in (
+    select log_index from log_violations where ${inRange} and (asks or severity = 'critical' and mode <> 'observe' and not waived))`
 
 /**
  * Steps that a local engine evaluated before they ran, and the ends of tasks that it wrote itself. Only a member of an object is

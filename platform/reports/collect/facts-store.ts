@@ -2,7 +2,15 @@
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { readByIndex, utc } from '../../db/sql.js'
-import type { AgentRow, GateRow, IncidentRow, PolicySource, TableFacts, WaiverBegan } from './messages.js'
+import type {
+  AgentRow,
+  EarlierIncident,
+  GateRow,
+  IncidentRow,
+  PolicySource,
+  TableFacts,
+  WaiverBegan,
+} from './messages.js'
 
 /** A row `r` of log_records as the JSON of a `LeafRow`. */
 export const leafRow = 'json_build_array(r.log_index, r.hash, r.record, r.salts, r.body)::text'
@@ -49,6 +57,7 @@ export function readRemovals({ org_id }: Scope, tx: Transaction, after: number, 
   )
 }
 
+const stateEvents = `('incident.active', 'incident.resolved', 'incident.ignored', 'incident.opened')`
 const moves = `('incident.active', 'incident.resolved', 'incident.ignored', 'incident.opened', 'incident.effect_changed')`
 
 /** The leaves of events that open these incidents, move them or change their effect, from a log index on and before another. */
@@ -65,6 +74,36 @@ export async function readMoves(
     [org_id, ids, first, end],
   )
   return rows.map(({ line }) => line)
+}
+
+/**
+ * The next incidents that were opened before the period and are open or active at the cut-off, and where the page ends. The last
+ * event of an incident shows its state; the row shows it only for one without events. An incident without a row has its event.
+ */
+export async function readEarlierIncidents(
+  { org_id }: Scope,
+  tx: Transaction,
+  after: number,
+  { first, cut_off }: { readonly first: number; readonly cut_off: number },
+  limit: number,
+) {
+  const inPage = `org_id = $1 and log_index > $2 and log_index < $3`
+  const [row] = await tx.query<{ count: number; last: number | null; open: EarlierIncident[] }>(
+    `select count(*)::int as count, max(log_index) as last,
+       coalesce(json_agg(json_build_array(id, state)) filter (where state in ('open', 'active')), '[]'::json) as open
+     from (select i.id, i.log_index, coalesce((
+           select case v.kind when 'incident.opened' then 'open' else replace(v.kind, 'incident.', '') end from events v
+           where v.org_id = $1 and v.subject_id = i.id and v.log_index < $4 and v.kind in ${stateEvents}
+           order by v.log_index desc limit 1), i.state) as state
+       from (select * from (
+           (select id, log_index, state from incidents where ${inPage} order by log_index limit $5) union all
+           (select e.subject_id, e.log_index, 'open' from events e where ${inPage} and kind = 'incident.opened'
+              and not exists (select from incidents o where o.org_id = $1 and o.id = e.subject_id) order by log_index limit $5)
+         ) found order by log_index limit $5) i) known`,
+    [org_id, after, first, cut_off, limit],
+  )
+  const { count = 0, last = null, open = [] } = row ?? {}
+  return { open, next: count < limit ? null : last }
 }
 
 /** The first leaf of each of these incidents, which opens it. */

@@ -8,6 +8,7 @@ import { readEngineEvents, readEngineStates, type StatePlace } from './engine-st
 import {
   type Numbered,
   readAgents,
+  readEarlierIncidents,
   readEvents,
   readGates,
   readIncidentRows,
@@ -59,6 +60,16 @@ export async function feedFacts({ read, scope, thread }: Feeding): Promise<void>
 
 /** Rows of the smallest columns only. */
 const perCheck = 1000
+
+/** Incidents from before the period without an end at the cut-off, before the entries. */
+export async function feedEarlierIncidents({ read, scope, thread }: Feeding, cut: Cut): Promise<void> {
+  for (let after: number | null = -1; after !== null; ) {
+    const from: number = after
+    const { open, next } = await read((tx) => readEarlierIncidents(scope, tx, from, cut, perCheck))
+    if (open.length > 0) await thread.ask({ kind: 'earlier', incidents: open })
+    after = next
+  }
+}
 
 /** Leaves of events before the cut-off that the others reads do not find. */
 export async function feedUnfound({ read, scope, thread }: Feeding, { cut_off }: Cut): Promise<void> {

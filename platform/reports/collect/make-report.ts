@@ -13,6 +13,7 @@ import { readEntries, recordAt } from './entries-store.js'
 import { readOwnTasks, readWorkspace } from './facts-store.js'
 import {
   type Feeding,
+  feedEarlierIncidents,
   feedEngineStates,
   feedFacts,
   feedLists,
@@ -96,6 +97,7 @@ async function withTally<T>(
   try {
     const feeding = { read, scope, thread }
     await feedFacts(feeding)
+    await feedEarlierIncidents(feeding, work.scope)
     await feedEntries(feeding, db, work.scope, cut_off.epoch, (share) => progress(share * readShare))
     const wanted = (await thread.ask({ kind: 'wanted' })) as Wanted
     await feedWanted(feeding, wanted, work.scope)

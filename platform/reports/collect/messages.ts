@@ -47,7 +47,7 @@ export interface EntriesPage {
   readonly evaluated: string | null
   /** JSON of `AppliedRow`: the policies that applied to steps. */
   readonly applied: string | null
-  /** JSON of `AskedRow`: steps without the approval that a policy asked for. */
+  /** JSON of `AskedRow`: steps that violated a critical policy, or without the approval that a policy asked for. */
   readonly asked: string | null
   /** Published sizes within the page and their roots, of the epoch of the cut-off: JSON of `[size, root]`. */
   readonly checkpoints: string | null
@@ -116,6 +116,9 @@ export interface IncidentRow {
   readonly first_seen: string
 }
 
+/** An incident from before the period, with its state at the cut-off. */
+export type EarlierIncident = readonly [id: string, state: 'open' | 'active']
+
 export interface PolicySource {
   readonly id: number
   readonly controls: readonly string[]
@@ -152,6 +155,7 @@ export type ReportMessage =
   | { readonly kind: 'facts'; readonly leaves: readonly string[] }
   | { readonly kind: 'tables'; readonly tables: TableFacts }
   | { readonly kind: 'agents'; readonly agents: readonly AgentRow[] }
+  | { readonly kind: 'earlier'; readonly incidents: readonly EarlierIncident[] }
   | { readonly kind: 'neighbours'; readonly before: string | null; readonly after: string | null }
   | { readonly kind: 'entries'; readonly page: EntriesPage }
   | { readonly kind: 'policy_sets'; readonly bodies: readonly { readonly digest: string; readonly body: string }[] }

@@ -62,11 +62,11 @@ export function answers({ summary, incidents }: ReportData): Found {
     number === 0 || median_seconds === null
       ? []
       : [`${counted(number, 'incident')} ${text} after ${duration(median_seconds)} (median).`]
-  const open = summary.incidents_unanswered
+  const open = summary.incidents_unanswered + summary.incidents_unanswered_earlier
   return found(
     'incidents',
     [...times('first reviewed', review), ...times('first resolved', resolve)],
-    open > 0 ? [`${counted(open, 'incident')} opened in the period had no answer at the cut-off.`] : [],
+    open > 0 ? [`${counted(open, 'incident')} had no answer at the cut-off.`] : [],
   )
 }
 

@@ -47,6 +47,11 @@ export function summary({ pen, data }: Context): readonly Block[] {
           `${count(totals.incidents_unanswered)} without an answer at the cut-off`,
         ],
         [
+          'Incidents without an end at the cut-off',
+          totals.incidents_open,
+          `${count(totals.incidents_open_earlier)} from before the period`,
+        ],
+        [
           'Decisions of local engines without a recorded step',
           totals.unrecorded_decisions,
           totals.unrecorded_decisions === 0 ? '' : `${count(totals.unrecorded_blocked)} to stop the step`,

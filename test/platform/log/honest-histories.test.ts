@@ -7,7 +7,7 @@ import type { ReportData } from '../../../platform/reports/report-data.js'
 import { openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { factsOf } from '../../support/history-facts.js'
 import { type HistoryPlatform, openHistoryPlatform } from '../../support/history-platform.js'
-import { honestActs, type PlayedHistory, playedHistory, reportOf } from '../../support/honest-histories.js'
+import { honestActs, type PlayedHistory, playedHistory, receivedAt, reportOf } from '../../support/honest-histories.js'
 import { type Seen, sentences, untrueIn } from '../../support/sentences.js'
 
 const histories = Number(process.env.SVC_HONEST_HISTORIES ?? (inject('project') === 'full' ? 100 : 10))
@@ -52,6 +52,9 @@ describe('honest histories', () => {
     await discard()
     const checked = { data, facts, is_whole: true, is_log_whole: true, is_bundle_valid: true }
     expect(untrueIn(checked, said)).toEqual([])
+    const from = await receivedAt(workspace, 0.5)
+    const later = { data: await reportOf(workspace, from), facts: await factsOf(workspace, from) }
+    expect(['of the later half', ...untrueIn({ ...checked, ...later }, said)]).toEqual(['of the later half'])
     return data
   }
 })

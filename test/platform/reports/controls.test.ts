@@ -87,7 +87,7 @@ describe('the evidence', () => {
   })
 
   it('needs a policy that applied to a step', () => {
-    const idle = row('asi03', withPolicies(policy(['ASI03'], { applied: 0, open_incidents: 0 })))
+    const idle = row('asi03', withPolicies(policy(['ASI03'], { applied: 0, waived: 0, open_incidents: 0 })))
     expect(idle).toMatchObject({ status: 'no_evidence', evidence: [] })
     expect(idle?.problems).toEqual(['No policy for it applied to a step of the period.'])
   })
@@ -133,7 +133,7 @@ describe('the evidence', () => {
 })
 
 /** Incidents of the sample are open, and it has no policy for these controls. */
-const unended = '3 incidents of the period without an end at the cut-off.'
+const unended = '3 incidents without an end at the cut-off.'
 
 describe('a problem of the period', () => {
   it('is a gap of the controls that it speaks against, before the gaps of every period', () => {
@@ -141,7 +141,7 @@ describe('a problem of the period', () => {
     const broken = controlMatrix(reportData({ integrity: { ...data.integrity, verdict: 'problems', problems } }))
     expect(row('eu-ai-act-12.1', broken)?.gaps[0]).toContain('found 3 problems')
     expect(row('eu-ai-act-26.5')?.problems).toEqual([
-      '2 incidents opened in the period had no answer at the cut-off.',
+      '2 incidents had no answer at the cut-off.',
       '1 agent had time without enforcement: 1 h.',
       'For 1 d 1 h it is unknown whether policies were enforced.',
       unended,

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { controlMatrix } from '../../../platform/reports/controls.js'
 import { findings } from '../../../platform/reports/oscal/findings.js'
 import type { ReportData } from '../../../platform/reports/report-data.js'
-import { statementsOf } from '../../../platform/reports/statements.js'
+import { statementsOf, verdictOf } from '../../../platform/reports/statements.js'
 import type { Act, StepKind } from '../../support/history-acts.js'
 import { type HistoryPlatform, openHistoryPlatform } from '../../support/history-platform.js'
-import { playedHistory, reportOf } from '../../support/honest-histories.js'
+import { begin, playedHistory, reportOf } from '../../support/honest-histories.js'
 
 const agent = 'desk'
 const begun: readonly Act[] = [
@@ -101,11 +101,59 @@ describe('a report of real acts', () => {
   it('says of an erased approval that it cannot be read', async () => {
     const data = await report(approval('a', 'given'), approval('b', 'missing'), { act: 'erase', task: 'a' })
     expect(answersOf(data)).toContain(
-      'Policies are known to have asked for an approval of 1 step: none is known to have been given; 1 step was recorded without one; 1 cannot be read: erased.',
+      'Policies are known to have asked for an approval of 1 step: none is known to have been given; 1 step was recorded without one. 1 gate was erased, which may have approved steps.',
     )
     expect(answersOf(await report(approval('a', 'given'), { act: 'erase', task: 'a' }))).toContain(
-      'No policy is known to have asked for an approval; 1 cannot be read: erased.',
+      'No policy is known to have asked for an approval. 1 gate was erased, which may have approved steps.',
     )
+  })
+
+  it('names each of the steps that policies asked about once, and erased gates apart from them', async () => {
+    const asked = (['a', 'b', 'c'] as const).map((name) => approval(name, 'missing'))
+    const gates: Act[] = [approval('d', 'given'), { act: 'erase', task: 'd' }]
+    const data = await report(...asked, approval('e', 'blocked'), ...gates, { act: 'erase', task: 'a' })
+    expect(answersOf(data)).toContain(
+      'Policies are known to have asked for an approval of 4 steps: none is known to have been given; 1 step was stopped before it ran; 2 steps were recorded without one; 1 cannot be read: erased. 1 gate was erased, which may have approved steps.',
+    )
+  })
+
+  it('counts an incident from before the period until it has an end, and states which steps ran in spite of a policy', async () => {
+    // The registration has an incident of its own.
+    const before: readonly Act[] = [{ act: 'move', move: 'resolve' }, task('wrong', ['start', 'waived'])]
+    const again: Act = { ...task('wrong', ['start', 'waived', 'waived', 'end']), order: [2, 3] } as Act
+    const later = async (...acts: readonly Act[]) => {
+      const { workspace } = await playedHistory(platform, [...begun, ...before, { act: 'wait', minutes: 10 }, ...acts])
+      return reportOf(workspace, begin + 9 * 60_000)
+    }
+    const data = await later(again)
+    expect(data.summary).toMatchObject({ incidents_opened: 0, incidents_open: 1, incidents_open_earlier: 1 })
+    expect(verdictOf(data).text).toContain(
+      'It shows 1 incident without an answer, 1 step that violated a critical policy and is not known to have been stopped and',
+    )
+    expect(answersOf(data)).toContain(
+      '1 incident has no answer. At the cut-off, 1 incident was open or active, 1 of them from before the period.',
+    )
+    expect(data.incidents.list.rows).toMatchObject([{ state: 'open', policy_name: 'Known receivers' }])
+    const open = '1 incident of its policies without an end at the cut-off.'
+    expect(foundOf(data, 'asi02')).toEqual(['not-satisfied', 'other', open])
+
+    const reviewed = await later({ act: 'move', move: 'review' })
+    expect(verdictOf(reviewed).text).toContain('1 answered incident from before the period without an end')
+    const resolved = await later(
+      ...Array<Act>(2).fill({ act: 'move', move: 'resolve' }),
+      task('next', ['start', 'model', 'end']),
+    )
+    expect(resolved.summary).toMatchObject({ incidents_open: 0, incidents_open_earlier: 0 })
+    expect(verdictOf(resolved).text).not.toContain('incident')
+  })
+
+  it('finds a control whose violations were waived not satisfied', async () => {
+    const waives: Act = { act: 'assign', agent, waives: ['Known receivers'], waived_days: 30 }
+    const acts: readonly Act[] = [{ act: 'register', agent }, waives]
+    const { workspace } = await playedHistory(platform, [...acts, task('waived', ['start', 'waived', 'end'])])
+    const data = await reportOf(workspace)
+    expect(data.summary).toMatchObject({ waived: 1, enforced: 0 })
+    expect(foundOf(data, 'asi02')).toEqual(['not-satisfied', 'other', '1 violation was waived.'])
   })
 
   it('counts every event of the period by kind', async () => {

@@ -52,7 +52,7 @@ function entryAnswers(state: TallyState): Pick<Answers, 'neighbours' | 'entries'
 /** Of agents, settings, policies and incidents. */
 function lookupAnswers(
   state: TallyState,
-): Pick<Answers, 'facts' | 'unfound' | 'agents' | 'policy_sets' | 'policies' | 'waivers' | 'manifest' | 'incidents'> {
+): Pick<Answers, 'facts' | 'earlier' | 'unfound' | 'agents' | 'policy_sets' | 'policies' | 'waivers' | 'manifest' | 'incidents'> {
   const { agents: known, policies: results } = state
   return {
     facts: ({ leaves }) => {
@@ -60,6 +60,9 @@ function lookupAnswers(
         const event = eventOf(leaf)
         if (event !== null) noteFact(state, event)
       }
+    },
+    earlier: ({ incidents }) => {
+      for (const [id, at_cut_off] of incidents) state.incidents.earlier(id, at_cut_off)
     },
     unfound: ({ indexes }) => {
       for (const at of indexes)

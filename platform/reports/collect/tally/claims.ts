@@ -1,6 +1,6 @@
 // What the senders of steps claim: that a local engine evaluated a step before it ran, and when a step occurred.
 import { isoTime, parseTimestamp } from '@svc/schemas'
-import type { Summary } from '../../report-data.js'
+import type { Summary } from '../../summary-data.js'
 import { addTo } from './listing.js'
 
 export function createClaims({ from, to }: { readonly from: string; readonly to: string }) {

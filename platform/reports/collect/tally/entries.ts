@@ -8,7 +8,7 @@ import { addTo } from './listing.js'
 import type { Problem } from './problems.js'
 import type { RejudgeTally } from './rejudge.js'
 import type { createMissing } from './removals.js'
-import type { StepTally } from './steps.js'
+import { isCritical, type StepTally } from './steps.js'
 import type { TreeCheck } from './tree.js'
 
 export interface EntryParts {
@@ -109,8 +109,8 @@ function addStep({ steps, rejudge, missing, report, period }: EntryParts, index:
   const began = rejudge.add(index, record, is_kept, reads_memory)
   const results = is_kept ? evaluationOf(record, evaluated, violations, index, report) : []
   const decided = is_kept ? is_decided : null
-  const asks = violations.some(([, , , , , , asked]) => asked === true)
-  const outcome = asks ? unapproved(record, step.asked, index, report) : 'missing'
+  const isRead = violations.some((violation) => violation[6] === true || isCritical(violation))
+  const outcome = isRead ? unapproved(record, step.asked, index, report) : 'missing'
   steps.add(record, { began, violations, given: approvalsIn(results), decided, applied, outcome })
 }
 

@@ -1,6 +1,8 @@
-// The incidents of the report: those opened in the period or answered in it, with their state at the cut-off.
+// The incidents of the report, with their state at the cut-off: those opened in the period or answered in it, and those from before
+// it that have no end.
 import { countEffects, type Effect } from '@svc/schemas'
-import { type IncidentState, incidentStates, type Severity, type Summary, severities } from '../../report-data.js'
+import { type IncidentState, incidentStates, type Severity, severities } from '../../report-data.js'
+import type { Summary } from '../../summary-data.js'
 import type { IncidentRow } from '../messages.js'
 import { addTo, byText } from './listing.js'
 
@@ -25,7 +27,7 @@ export type OpenedIncident = Omit<IncidentRow, 'id' | 'first_seen'>
 
 export type Incidents = ReturnType<typeof createIncidents>
 
-/** Of the chosen agents; null for all. `opened` takes each incident of the period once its policy is known. */
+/** Of the chosen agents; null for all. `opened` takes each incident once its policy is known. */
 export function createIncidents(
   chosen: ReadonlySet<string> | null,
   opened: (incident: OpenedIncident, tally: IncidentTally) => void,
@@ -39,6 +41,8 @@ export function createIncidents(
     all,
     note: (id: string) => addTo(noted, id),
     events: () => incidentEvents(all, noted, chosen === null),
+    /** An incident from before the period without an end at the cut-off. */
+    earlier: (id: string, state: IncidentState) => all.set(id, { ...fresh, state, in_period: false }),
     /** A leaf of the period that opens an incident. */
     open: (id: string, incident: OpenedIncident, at: number) => {
       const { agent_id, severity } = incident
@@ -82,6 +86,7 @@ export function createIncidents(
         known.agent_id = incident.agent_id
         known.severity = incident.severity
         known.opened = at
+        opened(incident, known)
       }
     },
   }
@@ -100,6 +105,11 @@ export function rankedIncidents(all: ReadonlyMap<string, IncidentTally>, has_cho
     .map(([id]) => id)
 }
 
+/** Whether it has no end at the cut-off. */
+export const isOpen = ({ state }: Pick<IncidentTally, 'state'>): boolean => state === 'open' || state === 'active'
+
+type IncidentTotals = Pick<Summary, Extract<keyof Summary, `incidents_${string}`>>
+
 const fresh: Omit<IncidentTally, 'in_period'> = {
   agent_id: null,
   severity: null,
@@ -111,7 +121,7 @@ const fresh: Omit<IncidentTally, 'in_period'> = {
   resolution: null,
 }
 
-/** The numbers of the incidents opened in the period. */
+/** The numbers of the incidents opened in the period, and of those without an end. */
 export function incidentNumbers(all: ReadonlyMap<string, IncidentTally>) {
   const opened = [...all.values()].filter(({ in_period }) => in_period)
   const byPair = new Map<string, { severity: Severity; state: IncidentState; count: number }>()
@@ -124,9 +134,14 @@ export function incidentNumbers(all: ReadonlyMap<string, IncidentTally>) {
   const counts = severities.flatMap((severity) =>
     incidentStates.flatMap((state) => byPair.get(`${severity} ${state}`) ?? []),
   )
-  const totals: Pick<Summary, 'incidents_opened' | 'incidents_unanswered'> = {
+  const open = [...all.values()].filter(isOpen)
+  const earlier = open.filter(({ in_period }) => !in_period)
+  const totals: IncidentTotals = {
     incidents_opened: opened.length,
     incidents_unanswered: opened.filter(({ state }) => state === 'open').length,
+    incidents_open: open.length,
+    incidents_open_earlier: earlier.length,
+    incidents_unanswered_earlier: earlier.filter(({ state }) => state === 'open').length,
   }
   return {
     totals,

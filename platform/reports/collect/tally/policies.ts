@@ -6,7 +6,7 @@ import type { BoundedRows, PolicyResult, Severity } from '../../report-data.js'
 import { maxPolicies } from '../bounds.js'
 import type { PolicySource } from '../messages.js'
 import type { Waivers } from './in-force/waivers.js'
-import type { IncidentTally, OpenedIncident } from './incidents.js'
+import { type IncidentTally, isOpen, type OpenedIncident } from './incidents.js'
 import { byText, firstOf } from './listing.js'
 import type { Problem } from './problems.js'
 import type { SetTally, ViolationTally } from './steps.js'
@@ -87,7 +87,9 @@ export function createPolicies(sets: ReadonlyMap<string, SetTally>, waivers: Wai
     /** Counts of all policies; call once. */
     finish: (declared: readonly DeclaredPolicy[]) => {
       for (const [digest, set] of sets) if (!expanded.has(digest)) addUnknown(set, resultOf, addViolations)
-      for (const { incident, tallies } of incidents.values()) {
+      for (const { incident, tallies: all } of incidents.values()) {
+        const tallies = all.filter((tally) => tally.in_period || isOpen(tally))
+        if (tallies.length === 0) continue
         const own = [...(byId.get(incident.policy_id) ?? [])].find(({ policy }) => isOf(policy, incident))
         addIncidents(own ?? resultOf(policyOf(incident, sources.get(incident.policy_id)), incident.policy_id), tallies)
       }
@@ -101,8 +103,8 @@ export function createPolicies(sets: ReadonlyMap<string, SetTally>, waivers: Wai
 const evaluatesSteps = ({ scope }: PolicyInput) => scope !== 'agent_registration'
 
 function addIncidents(result: Result, tallies: readonly IncidentTally[]): void {
-  result.incidents += tallies.length
-  result.open_incidents += tallies.filter(({ state }) => state === 'open' || state === 'active').length
+  result.incidents += tallies.filter(({ in_period }) => in_period).length
+  result.open_incidents += tallies.filter(isOpen).length
 }
 
 /** By number of violations, then name. */

@@ -55,6 +55,7 @@ export interface Totals {
   tasks: number
   steps: number
   steps_in_violation: number
+  critical_steps: number
   enforced: number
   observed: number
   waived: number
@@ -63,12 +64,14 @@ export interface Totals {
   approvals_missing: number
   approvals_blocked: number
   approvals_erased: number
+  gates_erased: number
 }
 
 const noTotals: Totals = {
   tasks: 0,
   steps: 0,
   steps_in_violation: 0,
+  critical_steps: 0,
   enforced: 0,
   observed: 0,
   waived: 0,
@@ -77,6 +80,7 @@ const noTotals: Totals = {
   approvals_missing: 0,
   approvals_blocked: 0,
   approvals_erased: 0,
+  gates_erased: 0,
 }
 
 export type StepTally = ReturnType<typeof createStepTally>
@@ -125,11 +129,12 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
       claims.decision(agent_id, time, decided)
       claims.time(record.timestamp)
       // What an erased gate approved cannot be read.
-      if (decided === null && type === 'step.gate') totals.approvals_erased += 1
+      if (decided === null && type === 'step.gate') totals.gates_erased += 1
       buckets.count(time, 'steps')
       agent.violations += violations.length
       if (violations.length > 0) buckets.count(time, 'violations', violations.length)
       if (countViolations(totals, set, violations)) totals.steps_in_violation += 1
+      if (outcome !== 'blocked' && violations.some(isCritical)) totals.critical_steps += 1
       const shown = { at: received_at, agent_id, task_id, step, policy_set }
       for (const [, policy_id, name, , , , asks] of violations)
         if (asks === true) approval({ ...shown, policy_id, name, outcome, approved_by_step: null })
@@ -149,7 +154,7 @@ export interface EvaluatedStep {
   readonly decided: boolean | null
   /** The policies that applied to it. */
   readonly applied: readonly number[]
-  /** What became of it if a policy asked for an approval in vain. */
+  /** What became of it if it violated a critical policy, or a policy asked for an approval in vain. */
   readonly outcome: Exclude<AskOutcome, 'given'>
 }
 
@@ -181,6 +186,11 @@ function setOf(sets: Map<string, SetTally>, digest: string): SetTally {
   }
   sets.set(digest, added)
   return added
+}
+
+/** Whether it is of an enforced critical policy and not waived. */
+export function isCritical([, , , severity, mode, waived]: ViolationRow): boolean {
+  return severity === 'critical' && mode !== 'observe' && !waived
 }
 
 /** Whether one of the violations is of an enforced policy and not waived. */

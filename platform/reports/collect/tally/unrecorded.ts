@@ -1,6 +1,6 @@
 // Decisions whose steps were not recorded, as local engines declare them: the log proves what was declared and when, and no more.
 import { isMap } from '@svc/proof'
-import type { Summary } from '../../report-data.js'
+import type { Summary } from '../../summary-data.js'
 import { type EventLeaf, textOf } from './leaves.js'
 
 /** A policy that decisions found violated; an engine names it. */
