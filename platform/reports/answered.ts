@@ -22,15 +22,21 @@ export function answered({ summary, incidents }: ReportData): string {
         : ''
       : `${which} ${are(Math.max(1, number), 'was', 'were')} answered${number === 0 ? '' : who}.`
   const speed = first === null ? '' : `Half of the first reviews came within ${duration(first)}.`
-  const rest =
-    unanswered === 0 ? '' : `${sentence(counted(unanswered, 'incident'))} ${are(unanswered, 'has', 'have')} no answer.`
-  return joined(incident, speed, rest, openIncidents(summary), approvals(summary))
+  return joined(incident, speed, withoutEnd(summary, unanswered), approvals(summary))
 }
 
-function openIncidents({ incidents_open: open, incidents_open_earlier: earlier }: Summary): string {
-  if (open === 0) return ''
+/** The incidents without an answer, and all that are open or active at the cut-off. */
+function withoutEnd({ incidents_open: open, incidents_open_earlier: earlier }: Summary, unanswered: number): string {
   const before = earlier === 0 ? '' : `, ${count(earlier)} of them from before the period`
-  return `At the cut-off, ${counted(open, 'incident')} ${are(open, 'was', 'were')} open or active${before}.`
+  const number = unanswered === 0 ? counted(open, 'incident') : count(open)
+  const all =
+    open === unanswered && earlier === 0
+      ? []
+      : [`${number} ${are(open, 'was', 'were')} open or active at the cut-off${before}`]
+  const none =
+    unanswered === 0 ? [] : [`${counted(unanswered, 'incident')} ${are(unanswered, 'has', 'have')} no answer`]
+  const parts = [...none, ...all].join('; ')
+  return parts === '' ? '' : `${sentence(parts)}.`
 }
 
 /** Actors are `person:ID`, `api_key:ID` and others. */

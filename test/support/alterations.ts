@@ -74,6 +74,12 @@ const alterations: readonly Alteration[] = [
     statement: `update log_violations set waived = true where org_id = $1 and name = 'No commands'`,
   },
   {
+    name: 'violations after the end of their waiver as waived',
+    is_in_log: false,
+    statement: `update log_violations v set waived = true where org_id = $1 and not waived
+      and exists (select from policies p where p.org_id = $1 and p.id = v.policy_id and p.waived_until is not null)`,
+  },
+  {
     name: 'violations as observed',
     is_in_log: false,
     statement: `update log_violations set mode = 'observe' where org_id = $1 and mode = 'enforce'`,

@@ -131,7 +131,7 @@ describe('a report of real acts', () => {
       'It shows 1 incident without an answer, 1 step that violated a critical policy and is not known to have been stopped and',
     )
     expect(answersOf(data)).toContain(
-      '1 incident has no answer. At the cut-off, 1 incident was open or active, 1 of them from before the period.',
+      '1 incident has no answer; 1 was open or active at the cut-off, 1 of them from before the period.',
     )
     expect(data.incidents.list.rows).toMatchObject([{ state: 'open', policy_name: 'Known receivers' }])
     const open = '1 incident of its policies without an end at the cut-off.'
@@ -145,6 +145,27 @@ describe('a report of real acts', () => {
     )
     expect(resolved.summary).toMatchObject({ incidents_open: 0, incidents_open_earlier: 0 })
     expect(verdictOf(resolved).text).not.toContain('incident')
+  })
+
+  it('shows that a violation was called waived after its waiver had ended, or not waived before', async () => {
+    const waives: Act = { act: 'assign', agent, waives: ['Known receivers'], waived_days: 1 }
+    const steps = [task('early', ['start', 'waived', 'end']), { act: 'wait', minutes: 3 * 24 * 60 } as Act]
+    const { workspace } = await playedHistory(platform, [
+      { act: 'register', agent },
+      waives,
+      ...steps,
+      task('late', ['start', 'waived', 'end']),
+    ])
+    expect((await reportOf(workspace)).integrity.verdict).toBe('whole')
+    for (const task_id of ['early', 'late']) {
+      const flip = `update log_violations v set waived = not waived from log_entries e
+        where v.org_id = $1 and e.org_id = $1 and e.log_index = v.log_index and e.task_id = $2`
+      const flipped = () => workspace.query(flip, [workspace.scope.org_id, task_id])
+      await flipped()
+      const { integrity } = await reportOf(workspace)
+      expect(integrity.problems.rows).toMatchObject([{ code: 'violations_altered' }])
+      await flipped()
+    }
   })
 
   it('finds a control whose violations were waived not satisfied', async () => {

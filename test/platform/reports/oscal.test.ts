@@ -202,7 +202,7 @@ describe('findings', () => {
         status === 'evidence' && problems.length === 0 ? 'satisfied' : 'not-satisfied',
       ])
     expect(found.get('eu-ai-act-12.1_obj')).toBe('not-satisfied')
-    const ended = reportData({ incidents: { ...sample.incidents, counts: [] } })
+    const ended = reportData({ summary: { ...sample.summary, incidents_open: 0 } })
     expect(states(ended).get('eu-ai-act-12.1_obj')).toBe('satisfied')
     expect(states(broken).get('eu-ai-act-12.1_obj')).toBe('not-satisfied')
     expect([...states(emptyReport()).values()]).not.toContain('satisfied')

@@ -119,11 +119,12 @@ function listed(results: Iterable<Result>): BoundedRows<PolicyResult> {
 const unlike =
   'another name, severity, mode or waiver than in the policy set is stored for violations of the policy with the id'
 
-/** Whether the rows of violations are as the policy that they name: only one with a waiver can be waived. */
-function isOfPolicy({ name, severity, mode, waived, differs }: ViolationTally, policy: PolicyInput): boolean {
-  const isWaivable = typeof policy.waived_until === 'number'
+/** Whether the rows of violations are as the policy that they name: those before the end of its waiver are waived, and no others. */
+function isOfPolicy(violated: ViolationTally, policy: PolicyInput): boolean {
+  const { name, severity, mode, differs, waived, waived_last, unwaived_first } = violated
+  const end = policy.waived_until ?? Number.NEGATIVE_INFINITY
   const isSame = name === policy.name && severity === policy.severity && mode === policy.mode
-  return isSame && !differs && (waived === 0 || isWaivable)
+  return isSame && !differs && (waived === 0 || waived_last < end) && end <= unwaived_first
 }
 
 function addKnown(result: Result, set: SetTally, policy: PolicyInput, report: Problem): void {

@@ -1,4 +1,5 @@
 // The steps of the period: by agent, task, type, time and policy set, with their violations.
+import { occurredAt } from '@svc/proof'
 import { canonicalType, type LogRecord } from '@svc/schemas'
 import { maxApprovals, maxStepTypes } from '../bounds.js'
 import type { ViolationRow } from '../messages.js'
@@ -32,6 +33,9 @@ export interface ViolationTally {
   waived: number
   /** Whether another row of this policy has another name, severity or mode. */
   differs: boolean
+  /** When the last waived one and the first other one were evaluated, ms since 1970: their waiver ended between them. */
+  waived_last: number
+  unwaived_first: number
 }
 
 /** A gate approved the step; it was recorded without an approval; it was stopped; its content is erased. */
@@ -94,6 +98,8 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
   const types = new Map<string, number>()
   // A task's first entry has `seq` 1: only tasks that began earlier, or whose first entry is altered, are remembered by name here.
   const continued = new Set<string>()
+  /** When the last step of each task counts as having occurred; too early for a task that began before the period. */
+  const times = new Map<string, number>()
   const approvals = boundedList<ApprovalTally>(maxApprovals)
 
   const approval = (row: ApprovalTally) => {
@@ -133,7 +139,10 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
       buckets.count(time, 'steps')
       agent.violations += violations.length
       if (violations.length > 0) buckets.count(time, 'violations', violations.length)
-      if (countViolations(totals, set, violations)) totals.steps_in_violation += 1
+      const at = occurredAt(record.timestamp, times.get(task_id) ?? null)
+      times.set(task_id, at)
+      const evaluated = { at, is_exact: began || record.seq === 1 }
+      if (countViolations(totals, set, violations, evaluated)) totals.steps_in_violation += 1
       if (outcome !== 'blocked' && violations.some(isCritical)) totals.critical_steps += 1
       const shown = { at: received_at, agent_id, task_id, step, policy_set }
       for (const [, policy_id, name, , , , asks] of violations)
@@ -188,20 +197,35 @@ function setOf(sets: Map<string, SetTally>, digest: string): SetTally {
   return added
 }
 
+const noViolations = {
+  count: 0,
+  waived: 0,
+  differs: false,
+  waived_last: Number.NEGATIVE_INFINITY,
+  unwaived_first: Number.POSITIVE_INFINITY,
+}
+
 /** Whether it is of an enforced critical policy and not waived. */
 export function isCritical([, , , severity, mode, waived]: ViolationRow): boolean {
   return severity === 'critical' && mode !== 'observe' && !waived
 }
 
 /** Whether one of the violations is of an enforced policy and not waived. */
-function countViolations(totals: Totals, set: SetTally, violations: readonly ViolationRow[]): boolean {
+function countViolations(
+  totals: Totals,
+  set: SetTally,
+  violations: readonly ViolationRow[],
+  { at, is_exact }: { readonly at: number; readonly is_exact: boolean },
+): boolean {
   let isInViolation = false
   for (const [, policy_id, name, severity, mode, waived] of violations) {
-    const known = set.violations.get(policy_id) ?? { name, severity, mode, count: 0, waived: 0, differs: false }
+    const known = set.violations.get(policy_id) ?? { name, severity, mode, ...noViolations }
     set.violations.set(policy_id, known)
     known.count += 1
     known.differs ||= known.name !== name || known.severity !== severity || known.mode !== mode
     if (waived) known.waived += 1
+    if (waived) known.waived_last = Math.max(known.waived_last, at)
+    else if (is_exact) known.unwaived_first = Math.min(known.unwaived_first, at)
     if (waived) totals.waived += 1
     else if (mode === 'observe') totals.observed += 1
     else totals.enforced += 1
