@@ -4,10 +4,21 @@ import { canonicalType, isBlocked, type Step } from '@svc/schemas'
 import { onOneLine } from '../check/quote.js'
 import { compileStepField } from './lookup.js'
 import { defineStepRule, PASS, stepViolation } from './rule.js'
+import { comparable } from './spelled.js'
 
-/** A stopped task may end, by a step that does nothing else: one with a name, a verb or an input counts as a tool. */
+/** A stopped task may end, by a step that does nothing else: one with a name, a verb, an input or an act counts as a tool. */
 const ends: ReadonlySet<string> = new Set(['task.end', 'task.error'])
-const isBare = ({ step_name, verb, input }: Step) => !step_name && !verb && Object.keys(input ?? {}).length === 0
+const isBare = ({ step_name, verb, input, properties }: Step) =>
+  !step_name && !verb && Object.keys(input ?? {}).length === 0 && namesIn(properties).every((name) => ofAnEnd.has(name))
+
+/** The first segments of properties that describe the end of a task; every other one may name an act. */
+const ofAnEnd: ReadonlySet<string> = new Set(['usage', 'data', 'content', 'svc'])
+/** Those that name an act, whatever the step. */
+const ofAnAct: ReadonlySet<string> = new Set(['exec', 'target', 'tool', 'http'])
+
+/** The first segments of the paths of properties, which are nested or dotted. */
+const namesIn = (properties: Step['properties']) =>
+  Object.keys(properties ?? {}).map((name) => name.split('.', 1)[0] ?? '')
 
 export const stoppedRules = [
   defineStepRule({
@@ -30,7 +41,7 @@ export const stoppedRules = [
       },
     },
     stricter: { reason: 'none', stop_id: 'none', stopped_by: 'none', deactivated: 'none' },
-    doc: 'Violated by every step but `task.end` and `task.error` without a name, a verb and an input. A step recorded as blocked (`output.status` is `blocked`) passes: it obeyed. So do a recorded `task.start` and a recorded message of a user, which are no acts of the agent.',
+    doc: 'Violated by every step but `task.end` and `task.error` without a name, a verb, an input and properties other than `usage`, `data`, `content` and `svc`. A step recorded as blocked (`output.status` is `blocked`) passes: it obeyed. So do a recorded `task.start` and a recorded message (`GET`) of a counterpart that is not an agent or a service, which are not acts of the agent.',
     example: { reason: 'refunds go to wrong accounts' },
     compile: ({ reason, stop_id, stopped_by, deactivated = false }) => {
       const by = stopped_by === undefined ? '' : ` by ${whole(stopped_by)}`
@@ -50,15 +61,17 @@ export const stoppedRules = [
   }),
 ]
 
-const counterpart = compileStepField('counterpart.kind', 'field')
+const kind = 'counterpart.kind'
+const counterpart = compileStepField(kind, 'field')
 
-/** The start of a task, or a message of a user: others do this to the agent, and no engine could have stopped it. */
+/** Counterparts that are programs; the list of kinds is open, and every other one is a person. */
+const programs: ReadonlySet<unknown> = new Set(['agent', 'service'])
+
+/** The start of a task, or a message of a person: others do this to the agent, and an engine could not have stopped it. */
 function isReceived(step: Step): boolean {
   const type = canonicalType(step.step_type)
-  if (type === 'task.start') return step.verb === undefined
-  if (type !== 'step.message' || step.verb !== 'GET') return false
-  const from = counterpart(step)
-  return from === null || from === 'user'
+  if (type === 'task.start') return !namesIn(step.properties).some((name) => ofAnAct.has(name))
+  return type === 'step.message' && step.verb === 'GET' && !programs.has(comparable(kind, counterpart(step)))
 }
 
 /** The text in backticks, uncut: a reader of the block needs the whole reason. */
