@@ -6,15 +6,19 @@ import type { KeyIdentity } from '../../http/principal.js'
 import { agentIdOf, findAgents } from '../store/agents.js'
 import { type RegistrationParts, registerAgent } from './register-agent.js'
 
-/** The id of the agent; a known one stays as it is. Rejects with AGENT_DEACTIVATED. */
+/**
+ * The id of the agent; a known one stays as it is. `spelling`: the id that the sender has for it, where it cannot be a key. Rejects
+ * with AGENT_DEACTIVATED, and with CONFLICT for an id that only reads like that of a known agent.
+ */
 export async function ensureAgent(
   parts: RegistrationParts,
   scope: Scope,
   key: KeyIdentity,
   body: AgentRegistration,
+  spelling = body.agent_key,
 ): Promise<string> {
   const agent_id = agentIdOf(key.first_key_hash, body.agent_key)
   const known = await withTransaction(parts.db, scope, (tx) => findAgents(scope, tx, [agent_id]))
-  if (known.length === 0) await registerAgent(parts, scope, key, body)
+  if (known.length === 0) await registerAgent(parts, scope, key, body, spelling)
   return agent_id
 }

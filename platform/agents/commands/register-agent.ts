@@ -16,7 +16,15 @@ import { materialiseAgain } from '../../policies/commands/materialise-again.js'
 import { type BaselineParts, putBaseline } from '../../policies/commands/put-baseline.js'
 import { effectivePolicies } from '../../policies/store/policies.js'
 import { agentDeactivated } from '../errors.js'
-import { type AgentValues, agentFacts, agentIdOf, findAgents, putAgent, similarKey } from '../store/agents.js'
+import {
+  type AgentValues,
+  agentFacts,
+  agentIdOf,
+  findAgents,
+  keepSpelling,
+  putAgent,
+  similarAgent,
+} from '../store/agents.js'
 import { agentValues, keptSettings } from './merge-registration.js'
 
 export interface Registration {
@@ -32,12 +40,16 @@ export type AgentChangeKind = 'agent.registered' | 'agent.updated' | 'agent.risk
 
 export type RegistrationParts = Resources & BaselineParts & Triggering
 
-/** Creates the agent, or merges the body over earlier registrations. Violations become incidents and do not reject the request. */
+/**
+ * Creates the agent, or merges the body over earlier registrations. Violations become incidents and do not reject the request.
+ * `spelling`: the id that the sender has for the agent, where it cannot be a key.
+ */
 export async function registerAgent(
   parts: RegistrationParts,
   scope: Scope,
   key: KeyIdentity,
   body: AgentRegistration,
+  spelling = body.agent_key,
 ): Promise<Registration> {
   const now = parts.clock()
   const agent_id = agentIdOf(key.first_key_hash, body.agent_key)
@@ -45,13 +57,14 @@ export async function registerAgent(
     const { size: log_index } = await lockLog(scope, tx)
     const [known] = await findAgents(scope, tx, [agent_id])
     if (known !== undefined && !known.active) throw agentDeactivated(body.agent_key)
-    if (known === undefined) await assertNoTwin(scope, tx, key, body.agent_key)
+    if (known === undefined) await assertNoTwin(scope, tx, key, { agent_id, spelling })
     const sent: JsonMap = { ...known?.sent, ...body }
     const operator_set = keptSettings(known ?? null, sent)
     const values = agentValues({ agent_id, api_key_id: key.key_id, known: known ?? null, sent, operator_set })
     const changed =
       known === undefined || canonical([known.sent, known.operator_set]) !== canonical([sent, operator_set])
     if (changed) await putAgent(scope, tx, now, values)
+    if (known === undefined) await keepSpelling(scope, tx, agent_id, spelling)
     // The log shows an agent before what is put on it.
     if (changed) await noteAgent(scope, tx, now, known === undefined ? 'agent.registered' : 'agent.updated', values)
     if (known === undefined) await putBaseline(parts, scope, tx, { now, log_index }, values)
@@ -82,10 +95,17 @@ function waitingLevel({
 }
 
 /** A stopped or deactivated agent must not be free under a key that reads the same. Throws CONFLICT. */
-async function assertNoTwin(scope: Scope, tx: Transaction, { key_id }: KeyIdentity, agent_key: string): Promise<void> {
-  const similar = await similarKey(scope, tx, key_id, agent_key)
+async function assertNoTwin(
+  scope: Scope,
+  tx: Transaction,
+  { key_id }: KeyIdentity,
+  agent: { readonly agent_id: string; readonly spelling: string },
+): Promise<void> {
+  const similar = await similarAgent(scope, tx, key_id, agent)
   if (similar === null) return
-  const message = `the agent ${quote(similar)} has this \`agent_key\` but for case and outer spaces: send that key, or one that reads differently`
+  const { agent_key, name } = similar
+  const known = name === agent_key ? quote(agent_key) : `${quote(agent_key)} (${quote(name)})`
+  const message = `the agent ${known} has this \`agent_key\` but for case, outer spaces and Unicode form: send that key, or one that reads differently`
   throw new PlatformError('CONFLICT', message, { errors: [{ path: 'agent_key', message }] })
 }
 

@@ -61,17 +61,37 @@ export async function findAgents(scope: Scope, tx: Transaction, agent_ids: reado
   return tx.query<AgentRow>(text, [scope.org_id, agent_ids])
 }
 
-/**
- * The key of another agent of the API key that differs only by case or outer spaces; null without one. Keys are printable ASCII,
- * so that they have no other Unicode form.
- */
-export async function similarKey(scope: Scope, tx: Transaction, api_key_id: string, agent_key: string) {
-  const [row] = await tx.query<{ agent_key: string }>(
-    `select agent_key from agents where org_id = $1 and api_key_id = $2 and lower(btrim(agent_key)) = lower(btrim($3))
-       and agent_key <> $3 limit 1`,
-    [scope.org_id, api_key_id, agent_key],
+/** A key of an agent as it is compared with others: without case, outer spaces and Unicode form. */
+export function foldedKey(spelling: string): string {
+  return spelling.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC').trim()
+}
+
+/** Another agent of the API key whose key is equal when folded; null without one. */
+export async function similarAgent(
+  scope: Scope,
+  tx: Transaction,
+  api_key_id: string,
+  { agent_id, spelling }: { readonly agent_id: string; readonly spelling: string },
+) {
+  const [row] = await tx.query<{ agent_key: string; name: string }>(
+    `select agent_key, name from agents where org_id = $1 and api_key_id = $2 and folded_key = $3 and agent_id <> $4 limit 1`,
+    [scope.org_id, api_key_id, foldedKey(spelling), agent_id],
   )
-  return row?.agent_key ?? null
+  return row ?? null
+}
+
+/** Keeps how the key of a new agent is compared. */
+export async function keepSpelling(
+  { org_id }: Scope,
+  tx: Transaction,
+  agent_id: string,
+  spelling: string,
+): Promise<void> {
+  await tx.query('update agents set folded_key = $3 where org_id = $1 and agent_id = $2', [
+    org_id,
+    agent_id,
+    foldedKey(spelling),
+  ])
 }
 
 /** For each key its only active agent; without an active one, its only agent. Null for several. */

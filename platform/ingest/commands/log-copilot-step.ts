@@ -22,9 +22,9 @@ export async function logCopilotStep(
   parts: RegistrationParts & { readonly ingest: Ingest },
   scope: Scope,
   key: KeyIdentity,
-  { agent, request, warnings }: CopilotCall,
+  { agent, bot_id, request, warnings }: CopilotCall,
 ): Promise<LoggedCopilotStep> {
-  const agent_id = agent === null ? null : await ensureAgent(parts, scope, key, agent)
+  const agent_id = agent === null ? null : await ensureAgent(parts, scope, key, agent, bot_id ?? agent.agent_key)
   const head = await withSnapshot(parts.db, scope, (tx) => readHead(scope, tx, request.task_id))
   // Another first call may be on its way: the identity of the start decides which of the two is stored.
   const before = head === null && !isStart(request) ? [startOf(agent, request)] : []

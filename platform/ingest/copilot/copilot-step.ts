@@ -12,6 +12,8 @@ import { stepTypeOf, timeOf, verbOf, type Writer, writerOf } from './words.js'
 export interface CopilotCall {
   /** What the body says of its agent; null when it names none. */
   readonly agent: AgentRegistration | null
+  /** The id of the agent as it was sent; its key is another one if the id cannot be a key. */
+  readonly bot_id: string | null
   readonly request: StepRequest
   /** Members that are kept as properties, and were probably meant otherwise. */
   readonly warnings: readonly string[]
@@ -20,7 +22,8 @@ export interface CopilotCall {
 /** Reads a body that arrived at `now`, RFC 3339. Throws INVALID naming what is missing. */
 export function readCopilotCall(body: JsonMap, now: string): CopilotCall {
   const flat = flatBody(body)
-  const agent = agentIn(flat)
+  const bot_id = flat.take(botNames, idIn)
+  const agent = agentIn(flat, bot_id)
   const conversation = flat.take(conversationNames, idIn)
   if (conversation === null) throw lacks(flat, 'conversation_id', conversationNames, 'send the id of the conversation')
   const task_id = isId(conversation) ? conversation : taskIdOf(agent?.agent_key ?? '', conversation)
@@ -33,9 +36,10 @@ export function readCopilotCall(body: JsonMap, now: string): CopilotCall {
   const origins = originsOf(request, message_id)
   // INVARIANT (numbers): the log assigns them, because it starts the task; the sender's own would be those of other steps.
   validated('log-request', { step: 1, ...request })
-  return { agent, request: { ...request, ...(origins.length > 0 && { origins }) }, warnings }
+  return { agent, bot_id, request: { ...request, ...(origins.length > 0 && { origins }) }, warnings }
 }
 
+const botNames = ['agentkey', 'botid', 'bot', 'agentid', 'agent', 'copilotid', 'assistantid']
 const conversationNames = ['taskid', 'conversationid', 'conversation', 'sessionid', 'threadid', 'chatid']
 const textNames = ['text', 'message', 'content', 'utterance']
 
@@ -53,8 +57,7 @@ function kindOf(value: unknown): string {
   return isMap(value) ? 'an object' : `\`${String(value)}\``
 }
 
-function agentIn(flat: FlatBody): AgentRegistration | null {
-  const id = flat.take(['agentkey', 'botid', 'bot', 'agentid', 'agent', 'copilotid', 'assistantid'], idIn)
+function agentIn(flat: FlatBody, id: string | null): AgentRegistration | null {
   const name = flat.take(['name', 'botname', 'agentname', 'copilotname'], textIn)
   if (id === null) return null
   const about = ['purpose', 'owner_id', 'risk_classification', 'environment', 'declared_tools'] as const

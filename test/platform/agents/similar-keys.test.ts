@@ -39,6 +39,22 @@ describe('an agent key that differs from a known one only by case or outer space
     for (const agent_key of spellings) expect((await register(agent_key)).status).toBe(409)
   })
 
+  it('is not the id of a new bot either, whatever its letters and Unicode form are', async () => {
+    const log = (bot_id: string) => {
+      const flat = { bot_id, name: 'the café', conversation_id: bot_id, text: 'hello' }
+      return platform.call<Answer>('POST', '/api/v1/copilot/log', { as: 'key', body: flat })
+    }
+    expect((await log('Café-Bot')).status).toBe(201)
+    for (const bot_id of ['café-bot', 'CAFÉ-BOT', 'Café-Bot'.normalize('NFD'), '\uff23afé-Bot']) {
+      const { status, body } = await log(bot_id)
+      expect([bot_id, status, body.code]).toEqual([bot_id, 409, 'CONFLICT'])
+      expect(body.errors).toEqual([{ path: 'agent_key', message: expect.stringContaining('(`the café`)') }])
+    }
+    expect([(await log('Café-Bot')).status, (await log('Cafe-Bot')).status]).toEqual([201, 201])
+    expect((await register('\uff23afe-bot')).status).toBe(422)
+    expect((await log('\uff23afe-bot')).status).toBe(409)
+  })
+
   it('is the key of an agent that has it already, and of agents of other API keys', async () => {
     expect([(await register('Other')).status, (await register('Other')).status]).toEqual([201, 200])
     expect((await register('other desk')).status).toBe(201)
