@@ -4919,6 +4919,17 @@ export interface Stop {
    */
   policy_id: number
   resumed_at: string | null
+  /**
+   * Steps of its agents that were recorded as blocked, and decisions to block them whose steps were not recorded, by agent; at most 100 agents, and the latest 50,000 entries of the stop. Only of `GET /api/v1/stops/{id}`
+   */
+  blocked_attempts?: {
+    agent_id: string
+    count: number
+    /**
+     * When the last one was received
+     */
+    last_at: string
+  }[]
 }
 
 /**

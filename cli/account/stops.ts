@@ -84,16 +84,30 @@ async function listStops({ get }: Client, _args: readonly string[], { all }: Opt
   const total = lists.reduce((sum, list) => sum + list.total, 0)
   const json: StopList = { stops, total, next_cursor: lists.length === 1 ? (lists[0]?.next_cursor ?? null) : null }
   if (stops.length === 0) return { lines: ['no stop is on'], json }
+  const shown = await Promise.all(
+    stops.slice(0, maxDetailed).map(({ id }) => get<Stop>(`/api/v1/stops/${encodeURIComponent(id)}`)),
+  )
+  const attempts = new Map(shown.map(({ id, blocked_attempts }) => [id, attemptsText(blocked_attempts)]))
   const rows = stops.map((one) => [
     one.id,
     one.state,
     String(one.agents),
+    attempts.get(one.id) ?? '',
     targetText(one),
     `${one.created_at.slice(0, 16)}Z`,
     one.created_by,
     one.reason,
   ])
-  return { lines: table([['ID', 'STATE', 'AGENTS', 'TARGET', 'SINCE', 'BY', 'REASON'], ...rows]), json }
+  return { lines: table([['ID', 'STATE', 'AGENTS', 'BLOCKED', 'TARGET', 'SINCE', 'BY', 'REASON'], ...rows]), json }
+}
+
+/** Stops whose blocked attempts are read. */
+const maxDetailed = 20
+
+/** The number of blocked attempts, with their agents if there are several. */
+function attemptsText(attempts: Stop['blocked_attempts'] = []): string {
+  const total = attempts.reduce((sum, { count }) => sum + count, 0)
+  return attempts.length > 1 ? `${total} of ${agentsText(attempts.length)}` : String(total)
 }
 
 async function resume(

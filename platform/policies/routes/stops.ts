@@ -3,6 +3,7 @@ import { listReply, pageOf } from '../../http/paging.js'
 import { byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
 import { resumeStop } from '../commands/resume-stop.js'
 import { stop, stopIn } from '../commands/stop.js'
+import { blockedAttempts } from '../store/blocked-attempts.js'
 import { listStops } from '../store/stops.js'
 
 const tag = 'Stops'
@@ -48,13 +49,16 @@ export const stopRoutes = [
   route({
     method: 'get',
     path: '/api/v1/stops/{id}',
-    summary: 'Get a stop, with the number of agents that it stops now',
+    summary: 'Get a stop, with the number of agents that it stops now and the attempts that it blocked',
     tag,
     access: byReader,
     responses: { 200: 'stop' },
     handle: async ({ scope, params }, { db }: StopParts) => ({
       status: 200,
-      body: await withSnapshot(db, scope, (tx) => stopIn(scope, tx, params.id)),
+      body: await withSnapshot(db, scope, async (tx) => {
+        const found = await stopIn(scope, tx, params.id)
+        return { ...found, blocked_attempts: await blockedAttempts(scope, tx, found) }
+      }),
     }),
   }),
   route({

@@ -194,6 +194,42 @@ describe('a stop', () => {
     await expectEqualVerdicts(platform)
   })
 
+  it('counts the attempts of its agents that it blocked, and no end of a task', async () => {
+    const { id } = (await post('/api/v1/stops', { agent_key: 'c', reason })).body
+    const timestamp = '2026-01-05T09:00:00Z'
+    const log = (key: string, step: number, more: object) => {
+      const body = { agent_key: key, task_id: `attempts of ${key}`, step, timestamp, ...more }
+      return platform.call<LoggedStep>('POST', '/api/v1/logs', { as: 'key', body })
+    }
+    const blocked = { output: { reason: 'stopped', status: 'blocked' } }
+    expect((await log('c', 1, { step_type: 'step.exec', step_name: 'shell', ...blocked })).status).toBe(201)
+    const last = await log('c', 2, { step_type: 'step.message', verb: 'POST', ...blocked })
+    await log('c', 3, { step_type: 'step.message', verb: 'GET', output: { status: 'unblocked' } })
+    await log('c', 4, { step_type: 'step.exec', step_name: 'shell' })
+    await log('c', 5, { step_type: 'task.end', ...blocked })
+    await log('b', 1, { step_type: 'step.exec', ...blocked })
+    const found = (await platform.call<Stop>('GET', `/api/v1/stops/${id}`)).body
+    const received = last.body.received_at
+    expect(found.blocked_attempts).toEqual([{ agent_id: here.idOf('c'), count: 2, last_at: received }])
+    const decision = {
+      evaluation_id: 'eval_1',
+      decided_at: timestamp,
+      outcome: 'block',
+      intended: { step_type: 'step.exec' },
+    }
+    const violations = [{ policy_id: found.policy_id, name: `Stop ${id}`, code: 'STOPPED' }]
+    const unrecorded = [{ ...decision, task_id: 'a released attempt', violations }]
+    const told = await platform.call('POST', '/api/v1/traces', {
+      as: 'key',
+      body: { agent_key: 'c', steps: [], unrecorded },
+    })
+    expect(told.status).toBe(200)
+    await post(`/api/v1/stops/${id}/resume`, {})
+    await log('c', 6, { step_type: 'step.exec', ...blocked })
+    const resumed = (await platform.call<Stop>('GET', `/api/v1/stops/${id}`)).body
+    expect(resumed.blocked_attempts).toMatchObject([{ agent_id: here.idOf('c'), count: 3 }])
+  })
+
   it('is resumed by one of two callers, by its table of states, and says who did what', async () => {
     const { id } = (await post('/api/v1/stops', { workspace: true, reason })).body
     const resume = `/api/v1/stops/${id}/resume`
