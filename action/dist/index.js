@@ -24413,12 +24413,12 @@ function plainValue(text) {
 	if (needsScan.test(text) || !text.isWellFormed()) return void 0;
 	try {
 		const value = parseJson(text);
-		return membersOf$3(value, 0) === namesIn(text) ? value : void 0;
+		return membersOf$3(value, 0) === namesIn$1(text) ? value : void 0;
 	} catch {
 		return;
 	}
 }
-function namesIn(text) {
+function namesIn$1(text) {
 	let names = 0;
 	for (let open = text.indexOf("\""); open >= 0;) {
 		let close = text.indexOf("\"", open + 1);
@@ -27373,7 +27373,20 @@ const predecessorRules = [
 
 // engine/rules/stopped.ts
 const ends = /* @__PURE__ */ new Set(["task.end", "task.error"]);
-const isBare = ({ step_name, verb, input }) => !step_name && !verb && Object.keys(input ?? {}).length === 0;
+const isBare = ({ step_name, verb, input, properties }) => !step_name && !verb && Object.keys(input ?? {}).length === 0 && namesIn(properties).every((name) => ofAnEnd.has(name));
+const ofAnEnd = /* @__PURE__ */ new Set([
+	"usage",
+	"data",
+	"content",
+	"svc"
+]);
+const ofAnAct = /* @__PURE__ */ new Set([
+	"exec",
+	"target",
+	"tool",
+	"http"
+]);
+const namesIn = (properties) => Object.keys(properties ?? {}).map((name) => name.split(".", 1)[0] ?? "");
 const stoppedRules = [defineStepRule({
 	name: "stopped",
 	category: "flow",
@@ -27411,7 +27424,7 @@ const stoppedRules = [defineStepRule({
 		stopped_by: "none",
 		deactivated: "none"
 	},
-	doc: "Violated by every step but `task.end` and `task.error` without a name, a verb and an input. A step recorded as blocked (`output.status` is `blocked`) passes: it obeyed. So do a recorded `task.start` and a recorded message of a user, which are no acts of the agent.",
+	doc: "Violated by every step but `task.end` and `task.error` without a name, a verb, an input and properties other than `usage`, `data`, `content` and `svc`. A step recorded as blocked (`output.status` is `blocked`) passes: it obeyed. So do a recorded `task.start` and a recorded message (`GET`) of a counterpart that is not an agent or a service, which are not acts of the agent.",
 	example: { reason: "refunds go to wrong accounts" },
 	compile: ({ reason, stop_id, stopped_by, deactivated = false }) => {
 		const by = stopped_by === void 0 ? "" : ` by ${whole(stopped_by)}`;
@@ -27426,13 +27439,13 @@ const stoppedRules = [defineStepRule({
 		};
 	}
 })];
-const counterpart$1 = compileStepField("counterpart.kind", "field");
+const kind = "counterpart.kind";
+const counterpart$1 = compileStepField(kind, "field");
+const programs = /* @__PURE__ */ new Set(["agent", "service"]);
 function isReceived(step) {
 	const type = canonicalType(step.step_type);
-	if (type === "task.start") return step.verb === void 0;
-	if (type !== "step.message" || step.verb !== "GET") return false;
-	const from = counterpart$1(step);
-	return from === null || from === "user";
+	if (type === "task.start") return !namesIn(step.properties).some((name) => ofAnAct.has(name));
+	return type === "step.message" && step.verb === "GET" && !programs.has(comparable$1(kind, counterpart$1(step)));
 }
 function whole(text) {
 	return `\`${onOneLine$1(text.replaceAll("`", "'"))}\``;
