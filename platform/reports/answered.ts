@@ -25,18 +25,11 @@ export function answered({ summary, incidents }: ReportData): string {
   return joined(incident, speed, withoutEnd(summary, unanswered), approvals(summary))
 }
 
-/** The incidents without an answer, and all that are open or active at the cut-off. */
+/** The incidents without an answer, and those from before the period that have no end. */
 function withoutEnd({ incidents_open: open, incidents_open_earlier: earlier }: Summary, unanswered: number): string {
-  const before = earlier === 0 ? '' : `, ${count(earlier)} of them from before the period`
-  const number = unanswered === 0 ? counted(open, 'incident') : count(open)
-  const all =
-    open === unanswered && earlier === 0
-      ? []
-      : [`${number} ${are(open, 'was', 'were')} open or active at the cut-off${before}`]
-  const none =
-    unanswered === 0 ? [] : [`${counted(unanswered, 'incident')} ${are(unanswered, 'has', 'have')} no answer`]
-  const parts = [...none, ...all].join('; ')
-  return parts === '' ? '' : `${sentence(parts)}.`
+  const none = `${sentence(counted(unanswered, 'incident'))} ${are(unanswered, 'has', 'have')} no answer.`
+  const all = `At the cut-off, ${counted(open, 'incident')} ${are(open, 'was', 'were')} open or active, ${count(earlier)} of them from before the period.`
+  return joined(unanswered === 0 ? '' : none, earlier === 0 ? '' : all)
 }
 
 /** Actors are `person:ID`, `api_key:ID` and others. */

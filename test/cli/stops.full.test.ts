@@ -20,7 +20,7 @@ it('agents are stopped and resumed', async () => {
   const all = JSON.parse(await svc('stop', '--workspace', '--reason', 'leak', '--json')) as Stop
   expect([all.target.kind, all.agents]).toEqual(['workspace', 2])
   expect(await svc('stops')).toMatch(
-    /^ID .*\nstp_\S+ +stopped +2 +the workspace .* leak\nstp_\S+ +stopped +1 +agent .* wrong accounts\n$/,
+    /^ID .*\nstp_\S+ +stopped +2 +0 +the workspace .* leak\nstp_\S+ +stopped +1 +0 +agent .* wrong accounts\n$/,
   )
   expect(await svc(...resume.split(' '))).toMatch(/^resumed: 1 agent\nthe stop has ended; another stop may still block/)
   expect(await svc(...resume.split(' '))).toMatch(/^1 svc: cannot resume a stop that is `resumed`/)

@@ -63,7 +63,7 @@ function verdict({ pen, data }: Context): Block {
   return {
     table: { widths: [34, textWidth - 34 - boxSides], body: [[verdictMark(mark), words]] },
     layout: 'box',
-    margin: [0, 0, 0, 22],
+    margin: [0, 0, 0, 14],
   }
 }
 
@@ -74,7 +74,7 @@ function statement({ pen }: Context, question: string, answer: string): Block {
       { width: '*', ...pen.text(answer, { style: 'prose', size: 10.2 }) },
     ],
     columnGap: 12,
-    margin: [0, 0, 0, 13],
+    margin: [0, 0, 0, 9],
   }
 }
 

@@ -131,7 +131,7 @@ describe('a report of real acts', () => {
       'It shows 1 incident without an answer, 1 step that violated a critical policy and is not known to have been stopped and',
     )
     expect(answersOf(data)).toContain(
-      '1 incident has no answer; 1 was open or active at the cut-off, 1 of them from before the period.',
+      '1 incident has no answer. At the cut-off, 1 incident was open or active, 1 of them from before the period.',
     )
     expect(data.incidents.list.rows).toMatchObject([{ state: 'open', policy_name: 'Known receivers' }])
     const open = '1 incident of its policies without an end at the cut-off.'
