@@ -52,7 +52,10 @@ function entryAnswers(state: TallyState): Pick<Answers, 'neighbours' | 'entries'
 /** Of agents, settings, policies and incidents. */
 function lookupAnswers(
   state: TallyState,
-): Pick<Answers, 'facts' | 'earlier' | 'unfound' | 'agents' | 'policy_sets' | 'policies' | 'waivers' | 'manifest' | 'incidents'> {
+): Pick<
+  Answers,
+  'facts' | 'earlier' | 'unfound' | 'agents' | 'policy_sets' | 'policies' | 'waivers' | 'manifest' | 'incidents'
+> {
   const { agents: known, policies: results } = state
   return {
     facts: ({ leaves }) => {

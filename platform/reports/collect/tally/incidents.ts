@@ -80,14 +80,10 @@ export function createIncidents(
     learn: (id: string, incident: OpenedIncident, at: number) => {
       const known = all.get(id)
       if (known === undefined) return
-      if (!isChosen(incident.agent_id)) all.delete(id)
-      else if (unknown.delete(id)) opened(incident, known)
-      else {
-        known.agent_id = incident.agent_id
-        known.severity = incident.severity
-        known.opened = at
-        opened(incident, known)
-      }
+      const { agent_id, severity } = incident
+      if (!unknown.delete(id)) Object.assign(known, { agent_id, severity, opened: at })
+      if (isChosen(agent_id)) opened(incident, known)
+      else all.delete(id)
     },
   }
 }

@@ -98,8 +98,7 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
   const types = new Map<string, number>()
   // A task's first entry has `seq` 1: only tasks that began earlier, or whose first entry is altered, are remembered by name here.
   const continued = new Set<string>()
-  /** When the last step of each task counts as having occurred; too early for a task that began before the period. */
-  const times = new Map<string, number>()
+  const timeOf = createTimes()
   const approvals = boundedList<ApprovalTally>(maxApprovals)
 
   const approval = (row: ApprovalTally) => {
@@ -139,10 +138,7 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
       buckets.count(time, 'steps')
       agent.violations += violations.length
       if (violations.length > 0) buckets.count(time, 'violations', violations.length)
-      const at = occurredAt(record.timestamp, times.get(task_id) ?? null)
-      times.set(task_id, at)
-      const evaluated = { at, is_exact: began || record.seq === 1 }
-      if (countViolations(totals, set, violations, evaluated)) totals.steps_in_violation += 1
+      if (countViolations(totals, set, violations, timeOf(record, began))) totals.steps_in_violation += 1
       if (outcome !== 'blocked' && violations.some(isCritical)) totals.critical_steps += 1
       const shown = { at: received_at, agent_id, task_id, step, policy_set }
       for (const [, policy_id, name, , , , asks] of violations)
@@ -151,6 +147,21 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
         approval({ ...shown, policy_id, name: null, outcome: 'given', approved_by_step })
     },
   }
+}
+
+/** When each step counts as having occurred, ms since 1970; too early, and not exact, in a task that began before the period. */
+function createTimes() {
+  const last = new Map<string, number>()
+  return ({ task_id, timestamp, seq }: LogRecord, began: boolean): EvaluatedAt => {
+    const at = occurredAt(timestamp, last.get(task_id) ?? null)
+    last.set(task_id, at)
+    return { at, is_exact: began || seq === 1 }
+  }
+}
+
+interface EvaluatedAt {
+  readonly at: number
+  readonly is_exact: boolean
 }
 
 /** What is known of a step beside its record. */
@@ -215,7 +226,7 @@ function countViolations(
   totals: Totals,
   set: SetTally,
   violations: readonly ViolationRow[],
-  { at, is_exact }: { readonly at: number; readonly is_exact: boolean },
+  { at, is_exact }: EvaluatedAt,
 ): boolean {
   let isInViolation = false
   for (const [, policy_id, name, severity, mode, waived] of violations) {
