@@ -61,7 +61,7 @@ function openPoints(data: ReportData): string[] {
     ...(critical === 0
       ? []
       : [
-          `${counted(critical, 'step')} that violated a critical policy and ${are(critical, 'is', 'are')} not known to have been stopped`,
+          `${erasedSteps(summary) === 0 ? '' : 'at least '}${counted(critical, 'step')} that violated a critical policy and ${are(critical, 'is', 'are')} not known to have been stopped`,
         ]),
     ...(ungoverned === 0 ? [] : [`${counted(ungoverned, 'agent')} with ungoverned time`]),
     ...(unknown === 0 ? [] : [`${counted(unknown, 'agent')} with unknown time`]),
