@@ -83,8 +83,8 @@ export const listing = [
   },
   {
     "path": "security/agentic-baseline.yaml",
-    "blob_sha": "0e7f973a1843667eb9d764109293b18f93b538da",
-    "size": 29458,
+    "blob_sha": "75425955ffd8a401d322743d5fdf340357ed005d",
+    "size": 29382,
     "name": "Baseline",
     "version": "2.0.0",
     "policies": 15
