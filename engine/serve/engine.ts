@@ -33,7 +33,7 @@ import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
 import { rejectOtherAgents } from './other-agents.js'
 import { type Reservations, releaseReservation, reserveStep } from './reservations.js'
-import { awaitRecord, endOf, noteFirst, type Task, takeDecision, voidDecisions } from './task.js'
+import { agentOf, awaitRecord, endOf, noteFirst, type Task, takeDecision, voidDecisions } from './task.js'
 import { createTaskPolicies, manifestsOfTask } from './task-policies.js'
 import { createTasks, type Tasks } from './tasks.js'
 
@@ -294,10 +294,4 @@ function registerAgent(state: EngineState, body: AgentRegistration) {
   const evaluation = state.evaluator.registration(agent)
   for (const line of incidentLines({ agent_id }, evaluation, state.clock())) state.sink.write(line)
   return { ...evaluation, agent_id }
-}
-
-/** The agent of the task's last evaluation, when it named one. */
-function agentOf({ facts }: Task): Pick<Behavior, 'agent_id'> {
-  const { agent_id } = facts
-  return typeof agent_id === 'string' ? { agent_id } : {}
 }

@@ -1,5 +1,5 @@
 // One task: its history, and the decisions whose steps are not recorded yet.
-import type { JsonMap, Step } from '@svc/schemas'
+import type { Behavior, JsonMap, Step } from '@svc/schemas'
 import { copyHistory, newHistory, record } from '../policy/history.js'
 import type { History } from '../rules/rule.js'
 import type { LocalEvaluation } from './local-evaluation.js'
@@ -112,4 +112,10 @@ export function endOf(task: Task | null): { readonly step?: number; readonly age
   const step = task === null ? null : missingEnd(task)
   if (task === null || step === null) return {}
   return { step, ...(task.agent_id !== null && { agent_id: task.agent_id }) }
+}
+
+/** The agent of the task's last evaluation, when it named one. */
+export function agentOf({ facts }: Task): Pick<Behavior, 'agent_id'> {
+  const { agent_id } = facts
+  return typeof agent_id === 'string' ? { agent_id } : {}
 }

@@ -2,14 +2,13 @@
 import type { Logger } from 'pino'
 import { organizationsUnscoped } from '../../access/store/organizations.js'
 import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../../db/db.js'
-import { failureKind } from '../../db/failure.js'
 import { type Scope, scopeOf } from '../../db/scope.js'
-import { PlatformError } from '../../errors.js'
 import { queueDeliveries } from '../../incidents/actions/triggers.js'
 import { startIntervalWorker } from '../../jobs/interval-worker.js'
 import { recordEvents } from '../../ledger/events.js'
 import type { Anchors } from './anchors/anchors.js'
 import { startAnswering, startAsking } from './confirmations.js'
+import { reportFailures } from './failures.js'
 import { originOf } from './origin.js'
 import { assertContinued, type Publishing, publishCheckpoint } from './publish.js'
 import { ForkRejected, LogBehind, type LogSigner } from './signer.js'
@@ -79,17 +78,10 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
       const { incarnation, size, note } = latest ?? checkpoint
       await parts.anchors.store({ origin: originOf(log_host, scope.org_id, incarnation), size, note })
     }
-    reported = null
+    failures.ended()
   }
-  let reported: string | null = null
-  const failed = (error: unknown) => {
-    const message = String(error)
-    // One line for each cause, not for each attempt; the outage of a database has its own line.
-    if (message !== reported && (!(error instanceof PlatformError) || failureKind(error) === 'other'))
-      logger.error({ err: error }, 'checkpoints could not be published')
-    reported = message
-  }
-  const worker = startIntervalWorker(every_seconds * 1000, run, failed)
+  const failures = reportFailures(logger, 'checkpoints could not be published')
+  const worker = startIntervalWorker(every_seconds * 1000, run, failures.failed)
   const close = async () => {
     await answering?.close()
     await worker.close()

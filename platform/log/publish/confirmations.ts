@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Database, withUnscopedTransaction } from '../../db/db.js'
 import { startIntervalWorker } from '../../jobs/interval-worker.js'
+import { reportFailures } from './failures.js'
 import {
   askUnscoped,
   confirmUnscoped,
@@ -36,13 +37,15 @@ interface Closable {
 
 /** Answers questions, in a process with the key; `compare` compares every log with its signed checkpoints. */
 export function startAnswering({ db, logger }: Parts, compare: () => Promise<void>): Closable {
+  const failures = reportFailures(logger, 'logs could not be confirmed')
   const run = async () => {
     const ids = await withUnscopedTransaction(db, openQuestionsUnscoped)
+    failures.ended()
     if (ids.length === 0) return
     await compare()
     await withUnscopedTransaction(db, (tx) => confirmUnscoped(tx, ids))
   }
-  return startIntervalWorker(answerMs, run, (error) => logger.error({ err: error }, 'logs could not be confirmed'))
+  return startIntervalWorker(answerMs, run, failures.failed)
 }
 
 /** Holds this process until the logs are confirmed. Resolves then, or after some seconds. */
@@ -72,9 +75,8 @@ export async function startAsking({ db, logger }: Parts): Promise<Closable> {
     await renew()
   }
   if (gate.held !== null) logger.error(`this process takes no entries, because ${waiting}`)
-  const worker = startIntervalWorker(renewMs, renew, (error) =>
-    logger.error({ err: error }, 'the confirmation of the logs could not be renewed'),
-  )
+  const failures = reportFailures(logger, 'the confirmation of the logs could not be renewed')
+  const worker = startIntervalWorker(renewMs, () => renew().then(failures.ended), failures.failed)
   const close = async () => {
     await worker.close()
     await withUnscopedTransaction(db, (tx) => withdrawUnscoped(tx, id)).catch(() => undefined)
