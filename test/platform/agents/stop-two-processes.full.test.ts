@@ -8,11 +8,11 @@ import { soon } from '../../support/soon.js'
 
 const postgres = await sharedPostgres()
 
-const isStopped = async (engine: Serve) => {
+const isStopped = async (engine: Serve, agent_id: string) => {
   const intended = { step_type: 'step.model', verb: 'POST' }
   const { body } = await engine.post<Evaluation>('/evaluate', {
     intended,
-    context: { agent_id: 'a', task_id: 't', environment: 'development' },
+    context: { agent_id, task_id: 't', environment: 'development' },
   })
   return body.violations.some(({ rule_type }) => rule_type === 'stopped')
 }
@@ -27,11 +27,12 @@ describe.skipIf(postgres === null)('a stop at one of two processes', () => {
     const database_url = postgres.freshDatabase()
     const one = await startPlatform({ database_url })
     const other = await startPlatform({ database_url, data_dir: one.data_dir })
-    const engines = [await engineOf(one, one.api_key, 'a'), await engineOf(other, one.api_key, 'b')]
+    const a = await engineOf(one, one.api_key, 'a')
+    const b = await engineOf(other, one.api_key, 'b')
     const reached = async (stopped: boolean) => {
       const began = performance.now()
-      const each = engines.map((engine) =>
-        vi.waitFor(async () => expect(await isStopped(engine)).toBe(stopped), { ...soon, interval: 10 }),
+      const each = Object.entries({ a, b }).map(([agent_key, engine]) =>
+        vi.waitFor(async () => expect(await isStopped(engine, agent_key)).toBe(stopped), { ...soon, interval: 10 }),
       )
       await Promise.all(each)
       return Math.round(performance.now() - began)
@@ -44,11 +45,11 @@ describe.skipIf(postgres === null)('a stop at one of two processes', () => {
     console.log(`a stop reached both processes after ${stopped} ms, its resumption after ${resumed} ms`)
 
     await other.call('POST', '/api/v1/stops', { body: { agent_key: 'b', reason: 'r' } })
-    await vi.waitFor(async () => expect(await isStopped(engines[1] as Serve)).toBe(true), soon)
+    await vi.waitFor(async () => expect(await isStopped(b, 'b')).toBe(true), soon)
     await discard(other)
     await discard(one)
-    const again = await (engines[1] as Serve).restart()
-    expect(await isStopped(again)).toBe(true)
-    await Promise.all([engines[0]?.discard(), again.discard()])
+    const again = await b.restart()
+    expect(await isStopped(again, 'b')).toBe(true)
+    await Promise.all([a.discard(), again.discard()])
   })
 })
