@@ -15657,6 +15657,22 @@ const rejections = /* @__PURE__ */ new Set([
 	"decline",
 	"declined"
 ]);
+const others = /* @__PURE__ */ new Set([
+	...rejections,
+	"fail",
+	"failed",
+	"failure",
+	"error",
+	"cancelled",
+	"canceled",
+	"expired",
+	"timeout",
+	"pending",
+	"skipped",
+	"running",
+	"done",
+	"completed"
+]);
 const fields = [
 	"guard.result",
 	"guard.status",

@@ -22,35 +22,6 @@ const positive = new Set([
   'granted',
 ])
 
-/** Other words for how a step ended. They have not passed, and neither has any further word. */
-const others = new Set([
-  'fail',
-  'failed',
-  'failure',
-  'error',
-  'no',
-  'false',
-  'block',
-  'blocked',
-  'deny',
-  'denied',
-  'reject',
-  'rejected',
-  'refuse',
-  'refused',
-  'decline',
-  'declined',
-  'cancelled',
-  'canceled',
-  'expired',
-  'timeout',
-  'pending',
-  'skipped',
-  'running',
-  'done',
-  'completed',
-])
-
 /** Words of a person who says no. Others, such as `pending`, leave the question open. */
 const rejections = new Set([
   'no',
@@ -65,6 +36,24 @@ const rejections = new Set([
   'refused',
   'decline',
   'declined',
+])
+
+/** Other words for how a step ended. They have not passed, and neither has any further word. */
+const others = new Set([
+  ...rejections,
+  'fail',
+  'failed',
+  'failure',
+  'error',
+  'cancelled',
+  'canceled',
+  'expired',
+  'timeout',
+  'pending',
+  'skipped',
+  'running',
+  'done',
+  'completed',
 ])
 
 /** Whether the text is a word for a result, and so no payload. */
