@@ -14,7 +14,7 @@ import type { Meter } from './meter.js'
 import { isForm, mediaTypeOf, oauthErrorOf, readForm } from './oauth.js'
 import { isProtobuf, maxOtlpBytes, protobufType, rpcStatus } from './otlp.js'
 import { rejectUnprintable } from './path-id.js'
-import type { Authentication, Principal } from './principal.js'
+import { type Authentication, assertSameWorkspace, type Principal } from './principal.js'
 import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
 import type { Endpoint, Reply, ReplyFile, ReplyStream, Route } from './route.js'
@@ -145,7 +145,8 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
   app[route.method](path, admit, ...steps, async (request: Request, response: Response) => {
     // The credential may have been revoked while the body arrived slowly.
     const isLate = clock() - Number(response.locals.known_at) > maxAuthenticationAgeMs
-    const principal = isLate ? await known(request) : (response.locals.principal as Principal)
+    const first = response.locals.principal as Principal
+    const principal = isLate ? assertSameWorkspace(first, await known(request)) : first
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
     const isSentAsForm = route.oauth === true && isForm(request.headers['content-type'])
     const parse = isSentAsForm ? readForm : route.deep ? readPolicyJson : readJson

@@ -77,3 +77,12 @@ export function personOf(principal: Principal): PersonPrincipal {
   if (principal.kind === 'person') return principal
   throw new PlatformError('FORBIDDEN', 'this endpoint needs a person: sign in first')
 }
+
+/** A request acts in the workspace in which it began, and in no other. Throws FORBIDDEN. */
+export function assertSameWorkspace(first: Principal, now: Principal): Principal {
+  if (first.scope.org_id === now.scope.org_id) return now
+  throw new PlatformError(
+    'FORBIDDEN',
+    'the workspace of the session has changed since this request began: send it again if it is for the present one',
+  )
+}

@@ -368,7 +368,9 @@ describe('suspension', () => {
     expect((await admin.call('POST', `${path}/members/${admin.id}/suspend`)).status).toBe(409)
     expect((await admin.call('POST', `${path}/members/usr_unknown/suspend`)).status).toBe(404)
     expect((await owner.call('POST', `${path}/members/${admin.id}/remove`)).status).toBe(204)
-    expect((await admin.call<Problem>('GET', '/api/v1/agents')).body.detail).toContain('not a member')
+    // The session continues in the workspace of the person.
+    expect((await admin.me()).current_workspace).toBe(admin.org_id)
+    expect((await admin.call<Problem>('GET', `${path}/members`)).status).toBe(404)
   })
 })
 
