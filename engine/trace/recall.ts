@@ -72,6 +72,8 @@ export function createRecall(bytes: TraceBytes, flush: () => void): Recall {
     for await (const line of linesIn(bytes.read(range), range.start)) {
       const { kind, task_id, text } = headOf(line)
       if (kind === 'gap') starts.noteGap(task_id, line.offset)
+      // It may have been a step of any task, whose numbers then show it.
+      if (isDamaged(line)) starts.noteGap(null, line.offset)
       if (task_id === null || (kind !== 'step' && kind !== 'end')) continue
       // An end without a number adds no step.
       if (kind === 'end' && pastStep(text) === null) continue
@@ -101,8 +103,7 @@ export function createRecall(bytes: TraceBytes, flush: () => void): Recall {
       // The files with the first lines of the task may have been deleted.
       const start = Math.max(from, bytes.start(), end - maxReadBytes)
       const steps = await stepsIn(bytes, { start, end }, task_id)
-      // A line that another program removed or damaged leaves a number out.
-      const has_all = known?.is_whole !== false && areAll(steps)
+      const has_all = known?.is_whole ?? (known === undefined || areAll(steps))
       return { steps, is_whole: start === from && has_all }
     },
     noteStep: starts.noteStep,
@@ -128,6 +129,13 @@ async function stepsIn(bytes: TraceBytes, range: ByteRange, wanted: string) {
 function areAll(steps: readonly PastStep[]): boolean {
   const numbers = new Set(steps.map(({ step }) => step.step ?? 0))
   return Math.min(...numbers) === 1 && Math.max(...numbers) === numbers.size
+}
+
+/** True for a line that is not as an engine writes it, such as one that a crash has cut off. */
+function isDamaged(line: FileLine): boolean {
+  if (line.problem !== null) return true
+  const { text } = line
+  return text !== '' && !(text.startsWith('{"kind":"') && text.endsWith('}'))
 }
 
 /** All null for a line that cannot be read, or is about no task. */

@@ -115,16 +115,13 @@ describe('a task whose limit was reached, after an orderly restart', () => {
     await vi.waitFor(() => expect(Object.fromEntries(platform?.tasks ?? [])).toEqual(arrived), soon)
   })
 
-  it.each([
-    ['removed', ''],
-    ['damaged', '{"kind":"st\n'],
-  ])('has lost its history when a line of its trace was %s', async (_, line) => {
+  it('has lost its history when a line of its trace was damaged', async () => {
     await withFile()
     for (const _step of [1, 2, 3]) await record('limited', payment)
     await restart(() => {
       const path = inFolder('traces.jsonl')
       const lines = readFileSync(path, 'utf8').split('\n')
-      writeFileSync(path, [...lines.slice(0, 1), ...(line === '' ? [] : [line.trim()]), ...lines.slice(2)].join('\n'))
+      writeFileSync(path, [lines[0], '{"kind":"st', ...lines.slice(2)].join('\n'))
     })
     expect(await decisionOn('limited')).toMatchObject({ blocked: true, history_lost: true })
     expect(await decisionOn('new')).toEqual(allowed)

@@ -42,7 +42,12 @@ const evaluateText = (members: string) =>
 
 /** The payload of a step in its canonical form; two audit keys are the engine's own. */
 function payloadText(step: Readonly<Record<string, unknown>>): string {
-  const { 'svc.eval': _eval, 'svc.manifests': _manifests, ...meta } = (step.meta ?? {}) as Record<string, unknown>
+  const {
+    'svc.eval': _eval,
+    'svc.late': _late,
+    'svc.manifests': _manifests,
+    ...meta
+  } = (step.meta ?? {}) as Record<string, unknown>
   return canonical({ input: step.input, output: step.output, properties: step.properties, meta })
 }
 

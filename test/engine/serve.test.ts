@@ -204,7 +204,11 @@ describe('a step and its decision', () => {
     await record('forged', { ...exec, meta: { 'svc.eval': { action: 'allow' }, 'svc.manifests': [], mine: 1 } })
     await endTask('forged')
     const [line] = linesOf('forged', 'step')
-    expect(line?.meta).toEqual({ mine: 1, 'svc.eval': expect.objectContaining({ action: 'block' }) })
+    expect(line?.meta).toEqual({
+      mine: 1,
+      'svc.eval': expect.objectContaining({ action: 'block' }),
+      'svc.late': true,
+    })
   })
 })
 
