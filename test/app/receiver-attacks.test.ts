@@ -108,7 +108,7 @@ describe('a sender without the secret', () => {
   const good = signature(webhookSecret, body)
   const common = [
     'host',
-    'platform.example',
+    'localhost',
     'content-type',
     'application/json',
     'content-length',

@@ -111,8 +111,10 @@ describe('the engine of an agent that is deactivated', () => {
     await record({ output: { status: 'blocked' } })
     const all = ['step.model', 'step.model', 'task.error', 'task.end']
     await vi.waitFor(async () => expect(await stepsOf('running')).toEqual(all), soon)
-    const { body: health } = await serve.call<{ trace: { waiting_lines: number } }>('GET', '/health')
-    expect(health.trace.waiting_lines).toBe(0)
+    await vi.waitFor(async () => {
+      const { body } = await serve.call<{ trace: { waiting_lines: number } }>('GET', '/health')
+      expect(body.trace.waiting_lines).toBe(0)
+    }, soon)
     await reactivate(agent_id)
     const later = { intended, context: { ...context, task_id: 'later' } }
     await vi.waitFor(

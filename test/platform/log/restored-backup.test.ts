@@ -134,7 +134,7 @@ it('a process without the signing key takes entries only after one with the key 
   const own = { SVC_DATA_DIR: data_dir, SVC_DATABASE_URL: database_url ?? '' }
   const { code, stderr } = await runPlatform(['new-epoch', '--reason', 'the disk failed'], own)
   expect([code, stderr]).toEqual([0, ''])
-  expect(await send(other, 'late')).toEqual([201, ''])
+  await vi.waitFor(async () => expect(await send(other, 'late')).toEqual([201, '']), soon)
 
   // A running process notices that its confirmation is gone; the operator may declare that the key is lost.
   await holder.close()
