@@ -133,10 +133,15 @@ function countsOf(steps: readonly Known[], runs: readonly Run[], { from, to }: {
 
 const isCritical = ({ severity, mode, waived }: Violation) => severity === 'critical' && mode === 'enforce' && !waived
 
-/** Every engine of the agent that had reported had stopped in order. */
+/** Clocks of engines differ by at most so much: a run may have begun earlier than it is known from. */
+const maxSkewMs = 5 * 60_000
+
+/** Every engine of the agent that had reported had stopped in order, and no other began soon after. */
 function hadStopped({ agent_id, received }: Known, runs: readonly Run[]): boolean {
-  const before = runs.filter((run) => run.agent_id === agent_id && run.from <= received)
-  return before.length > 0 && before.every(({ ended, to }) => ended && to < received)
+  const own = runs.filter((run) => run.agent_id === agent_id)
+  const before = own.filter(({ from }) => from <= received)
+  const isBeginning = own.some(({ from }) => from > received && from - received <= maxSkewMs)
+  return before.length > 0 && !isBeginning && before.every(({ ended, to }) => ended && to < received)
 }
 
 async function policyNames({ query, scope }: HistoryWorkspace): Promise<Map<number, string>> {
