@@ -73,9 +73,12 @@ function pathOf(id: string, { from, to, format, cutOff, agents }: ReportOptions)
 function requestOf({ from, to, format = 'pdf', cutOff, agents }: ReportOptions): ReportRequest {
   if (cutOff !== undefined && !/^[1-9]\d{0,14}$/.test(cutOff))
     throw new UsageError(`\`--cut-off\` is \`${cutOff}\`: write the size of a published checkpoint, a number`)
-  const end = endOption('--to', to) ?? new Date(Math.floor(Date.now() / 1000) * 1000).toISOString()
+  const now = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString()
+  const end = endOption('--to', to) ?? now
+  // The platform ends a period in the future now.
+  const last = Math.min(Date.parse(end), Date.parse(now))
   return {
-    from: timeOption('--from', from) ?? new Date(Date.parse(end) - defaultDays * dayMs).toISOString(),
+    from: timeOption('--from', from) ?? new Date(last - defaultDays * dayMs).toISOString(),
     to: end,
     format: format as Report['format'],
     ...(agents.length > 0 && { agent_ids: [...agents] }),

@@ -96,7 +96,7 @@ describe('svc report', () => {
   it.each([
     [['--from', 'yesterday'], 1, '`--from` is `yesterday`: write a day, such as 2026-01-01'],
     [['--from', '2026-02-01', '--to', '2026-01-01'], 1, '`to`: must be later than `from`'],
-    [['--to', '2999-01-01'], 1, '`to`: must not be in the future'],
+    [['--from', '2999-01-01', '--to', '2999-01-02'], 1, '`from`: must not be in the future'],
     [['--agent', 'a', '--agent', 'b'], 1, 'has the id or key `b`: it has'],
     [['--format', 'docx'], 2, 'Allowed choices are pdf, xml, json'],
     [['--cut-off', 'x'], 2, '`--cut-off` is `x`: write the size of a published checkpoint'],
