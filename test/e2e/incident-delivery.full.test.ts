@@ -23,7 +23,7 @@ describe('incidents of svc serve with a platform', () => {
     await platform.terminate()
   })
   const violate = async (task_id: string, step: number) => {
-    const sent = { step_type: 'step.exec', task_id, step, agent_id: 'the local name' }
+    const sent = { step_type: 'step.exec', task_id, step, agent_id: 'a' }
     expect((await serve.post('/record', { step: sent })).status).toBe(200)
   }
   const incidents = async (task_id: string) => {
