@@ -97,10 +97,12 @@ function find(table: TaskTable, task_id: string, now: number): Task | Promise<Ta
 function findUnknown(table: TaskTable, task_id: string, now: number): Task | Promise<Task> {
   const held = table.recall?.holds(task_id) ?? false
   const last_step = table.last_steps.of(task_id)
-  const beginHere = () => begin(table, task_id, now, last_step !== undefined, last_step)
-  if (held === false) return beginHere()
+  const isUnknown = (is_held: boolean) => !is_held && last_step === undefined
+  const beginHere = () => begin(table, task_id, now, false)
+  if (held === false && isUnknown(held)) return beginHere()
   return (async () => {
-    if (!(await held)) return inMemory(table, task_id) ?? beginHere()
+    if (isUnknown(await held)) return inMemory(table, task_id) ?? beginHere()
+    // What the trace lacks of a task that ran before may be in the log of the platform.
     return readBack(table, task_id, (found) =>
       found === null ? begin(table, task_id, now, true, last_step) : resume(table, task_id, found, now),
     )

@@ -8,6 +8,7 @@ import { type Journal, openJournal } from './journal.js'
 import { apiSpool } from './other-spools.js'
 import { postTraces, type TracePlatform } from './post-traces.js'
 import { createRecall, type Recall } from './recall.js'
+import { withLogOfPlatform } from './recall-platform.js'
 import { keepRejected } from './rejected-lines.js'
 import { startSender } from './sender.js'
 import type { Sink, TraceLine } from './sink.js'
@@ -40,6 +41,7 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
   const journal = openJournal(spool, name, limits, report)
   reportShared(journal, join(spool, name), report)
   const dropped = createDroppedSteps(journal.folders, randomUUID, journal.noteUnsaved)
+  const is_new = journal.position() === 0
   const recall = createRecall(journal.bytes, journal.drain)
   for (const { task_id } of dropped.earlier) recall.noteGap(task_id, journal.position())
   const intake = createIntake({ journal, dropped, recall, onGap: () => sender.wake(), report })
@@ -62,7 +64,7 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
       sender.wake()
     },
     settled: journal.settled,
-    recall,
+    recall: withLogOfPlatform(recall, { platform, is_new, elapsed: () => performance.now(), report }),
     flush: journal.flush,
     close: async () => {
       intake.close()

@@ -125,8 +125,8 @@ async function stepsIn(bytes: TraceBytes, range: ByteRange, wanted: string) {
   return steps
 }
 
-/** True if the numbers of the steps leave none out. */
-function areAll(steps: readonly PastStep[]): boolean {
+/** True if the numbers of the steps begin with 1 and leave none out. */
+export function areAll(steps: readonly PastStep[]): boolean {
   const numbers = new Set(steps.map(({ step }) => step.step ?? 0))
   return Math.min(...numbers) === 1 && Math.max(...numbers) === numbers.size
 }

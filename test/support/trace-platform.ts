@@ -90,6 +90,7 @@ export async function startTracePlatform(options: TracePlatformOptions = {}): Pr
     request.on('end', () => {
       if (request.url === '/api/v1/traces') return traces(request, response, Buffer.concat(chunks))
       if (request.url?.startsWith('/api/v1/policies/effective')) return response.writeHead(200).end(policies)
+      if (request.url?.startsWith('/api/v1/tasks/')) return rejectWith(response, unknownTask)
       return response.writeHead(request.url === '/api/v1/engines/heartbeat' ? 200 : 404).end('{}')
     })
   }
@@ -110,6 +111,9 @@ export async function startTracePlatform(options: TracePlatformOptions = {}): Pr
   const env = { SVC_API_URL: url, SVC_API_KEY: api_key, SVC_AGENT_KEY: agent_key }
   return Object.assign(state, { url, env, stop, start })
 }
+
+/** It gives no task back, as a platform whose retention period is over. */
+const unknownTask: RejectedWith = { status: 404, code: 'NOT_FOUND', detail: 'no such task' }
 
 /** The lists of a valid request, or the answer to another one. */
 function read(request: IncomingMessage, bytes: Buffer): TraceBody | RejectedWith {
