@@ -30,7 +30,8 @@ type Approval = 'given' | 'rejected' | 'missing' | 'blocked'
 /** What each act needs to know. */
 interface Acts {
   readonly wait: { readonly minutes: number }
-  readonly register: { readonly agent: string }
+  /** Without an owner, the registration violates the baseline. */
+  readonly register: { readonly agent: string; readonly owned?: boolean }
   readonly assign: { readonly agent: string; readonly waives: readonly string[]; readonly waived_days: number }
   readonly write: { readonly mode: 'enforce' | 'observe' }
   /** `decided`: a local engine evaluated the steps; `days_ago`: the times that the steps claim; `again`: all are sent twice. */
@@ -84,8 +85,10 @@ type Players = { readonly [K in keyof Acts]: (workspace: HistoryWorkspace, act: 
 
 const players: Players = {
   wait: async ({ wait }, { minutes }) => wait(minutes * minute),
-  register: (workspace, { agent }) =>
-    registerAgent(workspace, workspace.scope, workspace.key, { agent_key: agent, name: `The ${agent}` }),
+  register: (workspace, { agent, owned = false }) => {
+    const owner = owned ? { owner_id: 'mia', purpose: 'answers mails' } : {}
+    return registerAgent(workspace, workspace.scope, workspace.key, { agent_key: agent, name: `The ${agent}`, ...owner })
+  },
   assign,
   write: (workspace, { mode }) => createPolicy(workspace, workspace.scope, readNewPolicy({ ...written, mode })),
   task: logTask,

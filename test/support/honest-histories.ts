@@ -27,7 +27,7 @@ export function honestActs(seed: number): Act[] {
     { act: 'assign', agent, waives: waivable.filter(() => random() < 0.5), waived_days: pick(random, [1, 30, 300]) },
   ])
   const acts = Array.from({ length: 6 + Math.floor(random() * 14) }, (_, number) => anAct(random, number))
-  const tasks = acts.flatMap((act) => (act.act === 'task' ? act.task : []))
+  const tasks = acts.flatMap((act) => (act.act === 'task' || act.act === 'approval' ? act.task : []))
   const erased: Act[] = random() < 0.3 && tasks.length > 0 ? [{ act: 'erase', task: pick(random, tasks) }] : []
   const last: Act[] = random() < 0.3 ? ageing(random) : []
   return [...first, ...acts, ...erased, ...last]
@@ -40,7 +40,7 @@ function calmActs(has_incident: boolean): Act[] {
   const order = steps.map((_, index) => index)
   const beat = { act: 'beat', agent, run: 'one', minutes_ago: 1 } as const
   return [
-    { act: 'register', agent },
+    { act: 'register', agent, owned: !has_incident },
     { act: 'assign', agent, waives: [], waived_days: 30 },
     { ...beat, ended: false },
     { act: 'task', agent, task: 'a task', steps, order, decided: true, days_ago: 0, again: false },
