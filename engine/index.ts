@@ -174,6 +174,7 @@ export { type Decision, evaluate } from './policy/evaluate.js'
 export { type ExplainedPolicy, type Explanation, explain } from './policy/explain.js'
 export { newHistory, occasionIn, record } from './policy/history.js'
 export {
+  approvingGates,
   committedResults,
   evaluateLogged,
   type LoggedHistory,

@@ -26084,7 +26084,8 @@ function compileBoundGates(environment, binding, parameter) {
 				gate: approval.evidence,
 				problem: null
 			};
-		}
+		},
+		areKnown: ({ history }) => approvals(history).by_digest.size > 0
 	};
 }
 function isReading(step) {
@@ -28501,7 +28502,7 @@ function compileApproval({ approval, severity, scope, id: policy_id }, environme
 		max_age_seconds,
 		uses
 	}, "approval.binds");
-	return (context) => {
+	const answer = (context) => {
 		const bound = gates.bindingOf(context);
 		if (bound === null) return null;
 		const found = gates.find(context, bound);
@@ -28520,6 +28521,12 @@ function compileApproval({ approval, severity, scope, id: policy_id }, environme
 			rejection
 		};
 	};
+	const gateOf = (context) => {
+		const bound = gates.areKnown(context) ? gates.bindingOf(context) : null;
+		const found = bound && gates.find(context, bound);
+		return found?.problem === null ? found.gate.step : null;
+	};
+	return Object.assign(answer, { gateOf });
 }
 
 // engine/policy/compile.ts

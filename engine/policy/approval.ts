@@ -20,7 +20,11 @@ export type ApprovalAnswer =
     }
   | null
 
-export type Approval = (context: RuleContext) => ApprovalAnswer
+export interface Approval {
+  (context: RuleContext): ApprovalAnswer
+  /** The step of the gate that approves the evaluated step, also where the policy passes without it; null without one. */
+  readonly gateOf: (context: RuleContext) => number | null
+}
 
 /** Throws ParameterError for an approval on a policy that cannot ask. */
 export function compileApproval(
@@ -40,7 +44,7 @@ export function compileApproval(
     )
   const { check_type, binds, max_age_seconds, uses } = approval
   const gates = compileBoundGates(environment, { check_type, binds, max_age_seconds, uses }, 'approval.binds')
-  return (context) => {
+  const answer = (context: RuleContext): ApprovalAnswer => {
     const bound = gates.bindingOf(context)
     if (bound === null) return null
     const found = gates.find(context, bound)
@@ -51,6 +55,12 @@ export function compileApproval(
     const unbound = context.step === null ? [] : unboundFields(context.step, binds)
     return { missing: { policy_id, action_digest, binds, unbound, check_type: check_type ?? null }, rejection }
   }
+  const gateOf = (context: RuleContext) => {
+    const bound = gates.areKnown(context) ? gates.bindingOf(context) : null
+    const found = bound && gates.find(context, bound)
+    return found?.problem === null ? found.gate.step : null
+  }
+  return Object.assign(answer, { gateOf })
 }
 
 /** The approvals of an answer; `body` makes the body that records a gate with the server that answers. */

@@ -40,6 +40,26 @@ export function evaluateLogged(
   return { decision: evaluateAndCount(set, occasionIn(history, step), context, passed), passed, at }
 }
 
+/**
+ * The steps of the gates that approve an evaluated step, by policy: of the policies with an approval that the step does not violate,
+ * also where the gate satisfies the rule itself. Call it before `recordLogged`.
+ */
+export function approvingGates(
+  { set, history }: LoggedHistory,
+  step: LoggedStep,
+  facts: JsonMap,
+  { decision, at }: LoggedDecision,
+): ReadonlyMap<number, number> {
+  const gates = new Map<number, number>()
+  const context = { step, agent: facts, context: facts, history, now: at, happened: true, readings: [] }
+  const violated = new Set(decision.violations.map(({ policy_id }) => policy_id))
+  for (const { policy, approval } of set.plans[occasionIn(history, step)].applicable(step)) {
+    const gate = approval === null || violated.has(policy.id) ? null : approval.gateOf(context)
+    if (gate !== null) gates.set(policy.id, gate)
+  }
+  return gates
+}
+
 /** A step of the log, which always has the time that its sender claims. */
 export type LoggedStep = Step & { readonly timestamp: string }
 

@@ -29,6 +29,8 @@ export interface BoundGates {
   readonly bindingOf: Reading<StepBinding | null>
   /** The gate that allows the step, or why none does. */
   readonly find: (context: RuleContext, binding: StepBinding) => GateFound
+  /** True if the task has a gate with a digest; cheaper than a digest of the step. */
+  readonly areKnown: (context: RuleContext) => boolean
 }
 
 export interface StepBinding {
@@ -96,6 +98,7 @@ export function compileBoundGates(environment: CompileEnvironment, binding: Bind
       if (approval.used >= most) return fault({ code: 'GATE_SPENT', message: spent(most) })
       return { gate: approval.evidence, problem: null }
     },
+    areKnown: ({ history }) => approvals(history).by_digest.size > 0,
   }
 }
 
