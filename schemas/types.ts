@@ -2302,6 +2302,14 @@ export interface IncidentOccurrence {
    * `blocked`: the step was stopped before it ran, as its record or the decision of the engine states; `executed`: it ran; `unknown`: nothing shows whether it ran
    */
   effect: 'blocked' | 'executed' | 'unknown'
+  /**
+   * Of a question that expired: the step of the gate by which a person approved the action later; null while it is not approved and recorded
+   */
+  approved_by_step: number | null
+  /**
+   * The step that the approved action was recorded as: it settles the occurrence
+   */
+  settled_by_step: number | null
 }
 
 /**
@@ -5240,6 +5248,10 @@ export interface UnrecordedStep {
    * Why it was not allowed; up to 500 characters are kept
    */
   reason?: string
+  /**
+   * SHA-256 of the intended action, as its evaluation had it: a step of the same action that a person approves later settles a question. Only a keyed hash of it is kept; one that is not 64 hexadecimal digits is ignored
+   */
+  action_digest?: string | null
   /**
    * The step that was decided, without its payloads
    */

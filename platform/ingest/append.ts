@@ -1,7 +1,7 @@
 // Appends one step to its task, or recognizes it as a replay of an earlier entry.
 
-import { committedResults, evaluateLogged, recordLogged, withMemoryLabels } from '@svc/engine'
-import { advance, type StoredHead } from '@svc/proof'
+import { approvingGates, committedResults, evaluateLogged, recordLogged, withMemoryLabels } from '@svc/engine'
+import { actionDigest, advance, type StoredHead } from '@svc/proof'
 import { effectOf, type LoggedStep } from '@svc/schemas'
 import { agentDeactivated } from '../agents/errors.js'
 import type { AgentRules } from '../agents/rulebook.js'
@@ -136,7 +136,10 @@ function evaluateAndMake(
   )
   const violations = decision.policies.flatMap((result) => stepViolation(result, decision))
   const evaluation_id = evaluationOf(step)
-  const found = { rules, violations, risk_score: decision.risk_score, effect: effectOf(step) }
+  const effect = effectOf(step)
+  const gates = effect === 'executed' ? approvingGates(history, labelled, rules.facts, evaluated) : null
+  const approved = gates === null || gates.size === 0 ? null : { action_digest: actionDigest(labelled), gates }
+  const found = { rules, violations, risk_score: decision.risk_score, effect, approved }
   return { ...made, ...found, evaluation_id, subjects: sent.subjects }
 }
 

@@ -44,6 +44,15 @@ export interface AppendedEntry extends NewEntry {
   readonly evaluation_id: string | null
   /** Whether the step ran. */
   readonly effect: Effect
+  /** Null for a step that did not run, and for one that no gate approved. */
+  readonly approved: ApprovedAction | null
+}
+
+/** What a person approved before it was recorded. */
+export interface ApprovedAction {
+  readonly action_digest: string
+  /** The steps of the gates, by policy. */
+  readonly gates: ReadonlyMap<number, number>
 }
 
 /** The locked log, the rows that were read under the lock, and the entries appended so far. */

@@ -9,11 +9,13 @@ import { type Database, type Transaction, withTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import type { Triggering } from '../incidents/actions/triggers.js'
 import { raiseIncidents } from '../incidents/commands/raise-incidents.js'
+import { settleQuestions } from '../incidents/commands/settle-questions.js'
 import { appendEntries, findSteps, lockLog, readHeads, readTail } from '../ledger/log.js'
 import { type NamedSubject, rememberSubjects } from '../ledger/subjects.js'
 import { insertViolations, type NewViolation } from '../ledger/violations.js'
 import type { Sealer } from '../secrets/seal.js'
 import { append, namedAgent } from './append.js'
+import { approvedSteps } from './approved-steps.js'
 import { type AppendedEntry, type Batch, type Item, type Outcome, rulesOf, stepKey } from './batch.js'
 import { type Histories, heldHistories } from './histories.js'
 import { openMemories } from './memory.js'
@@ -91,6 +93,7 @@ async function write(parts: CommitParts, scope: Scope, tx: Transaction, batch: B
   await batch.origins.write(scope, tx)
   await insertViolations(scope, tx, appended.flatMap(violationRows))
   await raiseIncidents(parts, scope, tx, received_at, foundViolations(appended))
+  await settleQuestions(parts, scope, tx, received_at, await approvedSteps(scope, tx, parts.sealer, appended))
   return batch.memories.write(scope, tx)
 }
 

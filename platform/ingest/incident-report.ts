@@ -3,6 +3,7 @@ import { isMap } from '@svc/proof'
 import type { Effect, IncidentReport, JsonMap, StepViolation } from '@svc/schemas'
 import { invalid } from '../errors.js'
 import { validated } from '../http/validate.js'
+import type { Question } from '../incidents/question.js'
 
 /** A report with the member names of the flat shape. */
 export interface ReportedViolation {
@@ -21,6 +22,8 @@ export interface ReportedViolation {
   readonly reported_reason: string | null
   readonly details: JsonMap
   readonly effect: Effect
+  /** Of an expired question that an approval can settle; absent for another report. */
+  readonly question?: Question
 }
 
 /** The report in a body: a line of `svc serve`, a step with the line in `meta`, or a flat object. Throws INVALID. */

@@ -15,6 +15,14 @@ export interface TraceReport extends ReportId {
   readonly cause: string
   /** What a decision without a step found violated: each is reported as an incident. */
   readonly violations: readonly ReportedViolation[]
+  /** The action that waited for a person; null for another report, and for one of an engine that does not state it. */
+  readonly question: AskedAction | null
+}
+
+interface AskedAction {
+  readonly action_digest: string
+  /** ms since 1970 */
+  readonly asked_at: number
 }
 
 /** Characters of a reason and of a name, and violations: lists return 200 events. */
@@ -24,10 +32,8 @@ const maxViolations = 20
 
 /** The report of the agent with this key. Throws INVALID. */
 export function unrecordedIn(value: unknown, agent_key: string): TraceReport {
-  const { task_id, evaluation_id, outcome, reason, decided_at, intended, violations, others } = validated(
-    'unrecorded-step',
-    value,
-  )
+  const report = validated('unrecorded-step', value)
+  const { task_id, evaluation_id, outcome, reason, decided_at, intended, violations, others } = report
   const step = {
     step_type: cut(intended.step_type, maxName),
     step_name: cut(intended.step_name, maxName),
@@ -50,7 +56,22 @@ export function unrecordedIn(value: unknown, agent_key: string): TraceReport {
     const reason = index === 0 ? data.reason : null
     return reportedViolation(violation, { evaluation_id, agent_key, task_id, outcome, reason })
   })
-  return { kind: 'unrecorded', id: evaluation_id, task_id, data, cause, violations: found }
+  return {
+    kind: 'unrecorded',
+    id: evaluation_id,
+    task_id,
+    data,
+    cause,
+    violations: found,
+    question: questionIn(report),
+  }
+}
+
+/** The digest is neither in the event nor in the incident: it could confirm a guess of content that is erased later. */
+function questionIn({ outcome, action_digest, decided_at }: UnrecordedStep): AskedAction | null {
+  const asked_at = Date.parse(withZone(decided_at))
+  if (outcome !== 'ask' || Number.isNaN(asked_at) || !/^[0-9a-f]{64}$/.test(action_digest ?? '')) return null
+  return { action_digest: action_digest ?? '', asked_at }
 }
 
 type Found = ReturnType<typeof violationsOf>[number]
@@ -91,7 +112,7 @@ export function gapIn(value: unknown): TraceReport {
     to: withZone(to),
     reason: cut(reason, maxReason),
   }
-  return { kind: 'gap', id: gap_id, task_id, data, cause: gap_id, violations: [] }
+  return { kind: 'gap', id: gap_id, task_id, data, cause: gap_id, violations: [], question: null }
 }
 
 function violationsOf(violations: UnrecordedStep['violations'] = []) {

@@ -125,8 +125,10 @@ function agentText({ agent_id }: Incident, agent: IncidentFacts['agent']): strin
   return name === agent_key || name === '' ? `${agent_key} (${agent_id})` : `${name}: ${agent_key} (${agent_id})`
 }
 
-function occurrenceView({ number, at, step, effect }: IncidentOccurrence) {
-  return { number, at: timeText(at), step: step === null ? '' : String(step), effect: effectTexts[effect] }
+function occurrenceView({ number, at, step, effect, approved_by_step, settled_by_step }: IncidentOccurrence) {
+  const later =
+    settled_by_step === null ? '' : `; approved at step ${approved_by_step}, done as step ${settled_by_step}`
+  return { number, at: timeText(at), step: step === null ? '' : String(step), effect: effectTexts[effect] + later }
 }
 
 function historyView(entry: Incident['history'][number], addresses: IncidentFacts['addresses']) {

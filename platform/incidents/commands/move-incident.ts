@@ -1,7 +1,7 @@
 // The life cycle of an incident (docs/design/platform.md §4), as one table of transitions.
 import { type Incident, isoTime } from '@svc/schemas'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
-import { actorText, type Scope } from '../../db/scope.js'
+import { actorText, type Scope, scopeOf } from '../../db/scope.js'
 import { invalid, PlatformError } from '../../errors.js'
 import { recordEvents } from '../../ledger/events.js'
 import { lockLog } from '../../ledger/log.js'
@@ -63,6 +63,26 @@ export async function moveWithin(
   return changeIncident(triggering, scope, tx, now, incident, to, note)
 }
 
+/**
+ * Resolves an incident that is open, for the system: no member has reviewed it. One that a member reviews gets the reason as a note, and
+ * one that is resolved or ignored stays as it is. `now`: ms since 1970. The log must be locked.
+ */
+export async function settleWithin(
+  triggering: Triggering,
+  { org_id }: Scope,
+  tx: Transaction,
+  now: number,
+  id: string,
+  reason: string,
+): Promise<void> {
+  const scope = scopeOf(org_id, { kind: 'system', id: 'approvals' })
+  const incident = await incidentToChange(scope, tx, id)
+  const isFull = incident.state === 'active' && notesOf(incident) >= maxNotes
+  const to = incident.state === 'open' ? 'resolved' : incident.state
+  if (to === 'ignored' || isFull || incident.state === 'resolved') return
+  await changeIncident(triggering, scope, tx, now, incident, to, reason)
+}
+
 /** Adds a note to the history of the incident, whose state stays. Rejects with NOT_FOUND, and with CONFLICT for too many notes. */
 export function noteIncident(
   { db, clock, send }: Resources & Triggering,
@@ -73,8 +93,7 @@ export function noteIncident(
   if (note.trim() === '') throw invalid([{ path: 'note', message: 'must not be blank' }])
   return withTransaction(db, scope, async (tx) => {
     const incident = await incidentToChange(scope, tx, id)
-    const notes = incident.history.filter(({ from, to }) => from === to).length
-    if (notes >= maxNotes)
+    if (notesOf(incident) >= maxNotes)
       throw new PlatformError('CONFLICT', `this incident has ${maxNotes} notes, the maximum: write the rest elsewhere`)
     return changeIncident({ send }, scope, tx, clock(), incident, incident.state, note)
   })
@@ -82,6 +101,10 @@ export function noteIncident(
 
 /** Lists return the whole history of 200 incidents. */
 const maxNotes = 100
+
+function notesOf({ history }: Incident): number {
+  return history.filter(({ from, to }) => from === to).length
+}
 
 /** Incidents are opened and counted under the lock of the log: a reactivated one must not coincide with a new one. */
 async function incidentToChange(scope: Scope, tx: Transaction, id: string): Promise<Incident> {
@@ -106,7 +129,7 @@ async function changeIncident(
   const entry = { at: isoTime(now), by: actorText(scope), from, to, note }
   const changed = await updateIncident(scope, tx, now, id, {
     state: to,
-    reviewed_by: is_note ? incident.reviewed_by : entry.by,
+    reviewed_by: is_note || scope.actor.kind === 'system' ? incident.reviewed_by : entry.by,
     note: is_note ? incident.note : note,
     history: [...history, entry],
   })

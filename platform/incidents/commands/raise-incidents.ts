@@ -5,6 +5,7 @@ import { newId } from '../../db/ids.js'
 import type { Scope } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
 import { queueDeliveries, type Triggering } from '../actions/triggers.js'
+import type { Question } from '../question.js'
 import {
   type AddedCounts,
   addCounts,
@@ -33,6 +34,8 @@ export interface FoundViolation extends OccurrencePlace {
   /** Why an engine reported it; absent for what the platform found. */
   readonly reported_reason?: string | null
   readonly effect: Effect
+  /** Of an expired question that an approval can settle. */
+  readonly question?: Question | null
 }
 
 /** The incident that counts a violation, and whether the violation opened it. */
@@ -235,7 +238,7 @@ function keyOf({ policy_id, agent_id, task_id }: IncidentKey): string {
 }
 
 function occurrenceOf(
-  { policy_id, agent_id, task_id, step, evaluation_id, log_id, effect, reported_reason = null }: FoundViolation,
+  { policy_id, agent_id, task_id, step, evaluation_id, log_id, effect, ...reported }: FoundViolation,
   incident_id: string,
   number: number,
   by: 'evaluated' | 'reported',
@@ -243,7 +246,8 @@ function occurrenceOf(
   const is_evaluated = by === 'evaluated'
   const reported_as = is_evaluated ? null : number === 1 ? 'new' : 'counted'
   const place = { policy_id, agent_id, task_id, step, evaluation_id, log_id }
-  return { ...place, incident_id, number, is_evaluated, reported_as, reported_reason, effect }
+  const { reported_reason = null, question = null } = reported
+  return { ...place, incident_id, number, is_evaluated, reported_as, reported_reason, effect, question }
 }
 
 function newIncident(group: Group, now: number): NewIncident {

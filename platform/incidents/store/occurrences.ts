@@ -4,6 +4,7 @@ import type { Transaction } from '../../db/db.js'
 import type { Listed, Page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { columnsOf, filters, insertRows, readByIndex, utc } from '../../db/sql.js'
+import type { Question } from '../question.js'
 import type { IncidentKey } from './incidents.js'
 
 /** What was violated: two violations of one place are the same occurrence. */
@@ -26,6 +27,8 @@ export interface NewOccurrence extends OccurrencePlace {
   /** Why an engine reported it, such as executed_although_blocked. */
   readonly reported_reason: string | null
   readonly effect: Effect
+  /** Of an expired question that an approval can settle; only when it is inserted. */
+  readonly question?: Question | null
 }
 
 const types = {
@@ -43,6 +46,8 @@ const types = {
   reported_as: 'text',
   reported_reason: 'text',
   effect: 'text',
+  question: 'bytea',
+  asked_at: 'timestamptz',
 } as const
 
 /** Inserts occurrences; `now` is ms since 1970. */
@@ -54,7 +59,13 @@ export async function insertOccurrences(
 ): Promise<void> {
   if (occurrences.length === 0) return
   const fixed = { org_id: scope.org_id, at: isoTime(now) }
-  const rows = occurrences.map((row) => ({ ...row, ...fixed, ...stored(row) }))
+  const rows = occurrences.map(({ question, ...row }) => ({
+    ...row,
+    ...fixed,
+    ...stored(row),
+    question: question?.action ?? null,
+    asked_at: question ? isoTime(question.asked_at) : null,
+  }))
   await tx.query(
     insertRows('incident_occurrences', types),
     columnsOf(rows, Object.keys(types) as (keyof typeof types)[]),
@@ -68,7 +79,8 @@ function stored({ task_id, step }: OccurrencePlace) {
 
 /**
  * Stored occurrences with the evaluation or the step of one of these places, oldest first. `only_pending`: reports that the platform
- * has not evaluated yet, of incidents that are not resolved: a report in advance must not hide what happens after the resolution.
+ * has not evaluated yet and no approval has settled, of incidents that are not resolved: a report in advance must not hide what happens
+ * after the resolution.
  */
 export async function findOccurrences(
   scope: Scope,
@@ -78,7 +90,7 @@ export async function findOccurrences(
 ): Promise<NewOccurrence[]> {
   const rows = places.map((place) => ({ ...place, ...stored(place) }))
   const pending = only_pending
-    ? `and not o.is_evaluated and exists (select from incidents i where i.org_id = $1 and i.id = o.incident_id and i.state <> 'resolved')`
+    ? `and not o.is_evaluated and o.settled_by_step is null and exists (select from incidents i where i.org_id = $1 and i.id = o.incident_id and i.state <> 'resolved')`
     : ''
   // A report with an evaluation is never the same as one with another evaluation.
   const comparable = only_pending ? '' : 'and (s.is_unnamed or o.is_evaluated or o.evaluation_id is null)'
@@ -108,6 +120,11 @@ export async function findOccurrences(
   )
 }
 
+/** An approval never settles what is known to have run without it. */
+const unsettled = ['question', 'approved_by_step', 'settled_by_step']
+  .map((name) => `${name} = case when u.effect = 'executed' then null else o.${name} end`)
+  .join(', ')
+
 const changed = ['step', 'log_id', 'is_evaluated', 'evaluation_id', 'reported_as', 'reported_reason', 'effect'] as const
 
 /** Writes what was learned of occurrences. */
@@ -121,7 +138,7 @@ export async function updateOccurrences(
   const columns = ['incident_id', 'number', ...changed] as const
   const arrays = columns.map((name, index) => `$${index + 2}::${types[name]}[]`)
   await tx.query(
-    `update incident_occurrences o set ${changed.map((name) => `${name} = u.${name}`).join(', ')}
+    `update incident_occurrences o set ${changed.map((name) => `${name} = u.${name}`).join(', ')}, ${unsettled}
      from unnest(${arrays.join(', ')}) as u(${columns.join(', ')})
      where o.org_id = $1 and o.incident_id = u.incident_id and o.number = u.number`,
     [scope.org_id, ...columnsOf(rows, columns)],
@@ -140,7 +157,7 @@ export async function listOccurrences(
   where.add('number > ?', after ?? undefined)
   const rows = await tx.query<IncidentOccurrence>(
     `select number, log_id, nullif(step, 0) as step, ${utc('at')}, evaluation_id, is_evaluated,
-       reported_as is not null as is_reported, reported_reason, effect
+       reported_as is not null as is_reported, reported_reason, effect, approved_by_step, settled_by_step
      from incident_occurrences where ${where.text} order by number limit ${limit}`,
     where.values,
   )

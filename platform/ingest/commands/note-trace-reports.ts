@@ -9,6 +9,8 @@ import type { Occurrence } from '../../incidents/actions/matching.js'
 import { queueDeliveries, type Triggering } from '../../incidents/actions/triggers.js'
 import { recordEvents } from '../../ledger/events.js'
 import { lockLog, readHeads } from '../../ledger/log.js'
+import type { Sealer } from '../../secrets/seal.js'
+import { unansweredViolations } from '../approved-steps.js'
 import { findReports, insertReports, type ReportId } from '../store/trace-reports.js'
 import type { TraceReport } from '../trace-report.js'
 import { takeIncidents } from './report-incidents.js'
@@ -16,12 +18,17 @@ import { takeIncidents } from './report-incidents.js'
 /** What became of a report: 201, or 200 for one that was made before. */
 export type NotedReport = { readonly status: 200 | 201; readonly replayed: boolean } | PlatformError
 
+export interface NotingParts extends Resources, Triggering {
+  /** Opens the key that actions are hashed with. */
+  readonly sealer: Sealer
+}
+
 /**
  * The outcome of each report of the agent, in order. The lock of the log orders it against steps of the same tasks and other
  * processes: a report becomes one event, however often it is sent.
  */
 export async function noteTraceReports(
-  { db, clock, send }: Resources & Triggering,
+  { db, clock, send, sealer }: NotingParts,
   scope: Scope,
   key: KeyIdentity,
   agent_id: string,
@@ -51,7 +58,7 @@ export async function noteTraceReports(
     const rows = fresh.map(({ kind, id }, index) => ({ kind, id, log_index: size + index }))
     await insertReports(scope, tx, agent_id, rows)
     // A violation of a policy that the workspace does not have is in the event alone.
-    const violations = fresh.flatMap((report) => report.violations)
+    const violations = await unansweredViolations(scope, tx, sealer, agent_id, fresh)
     await takeIncidents({ send }, scope, tx, now, key, violations)
     const occurrences = fresh.map((report) => occurrenceOf(report, agent_id))
     await queueDeliveries({ send }, scope, tx, now, occurrences)

@@ -103,7 +103,7 @@ function violationOf(named: Named, report: ReportedViolation): FoundViolation | 
   if (agent_id instanceof PlatformError) return agent_id
   const policy = policyOf(named, report, agent_id)
   if (policy instanceof PlatformError) return policy
-  const { task_id, step, evaluation_id, effect } = report
+  const { task_id, step, evaluation_id, effect, question = null } = report
   const { id: policy_id, name, severity, manifest_id, scope } = policy
   // A report can make an incident of a policy that only observes now, and not a harmless one of a policy that is enforced.
   const mode = policy.mode === 'enforce' ? policy.mode : (report.mode ?? policy.mode)
@@ -112,7 +112,7 @@ function violationOf(named: Named, report: ReportedViolation): FoundViolation | 
   const details = { policy_id, name, severity, mode, waived, manifest_id, violation_details: detailsOf(report, policy) }
   const risk_score = mode === 'enforce' ? risks[severity] : 0
   const place = { policy_id, agent_id, task_id, step, evaluation_id, log_id: null }
-  return { ...place, scope, risk_score, violation: details, reported_reason: shownReason(report), effect }
+  return { ...place, scope, risk_score, violation: details, reported_reason: shownReason(report), effect, question }
 }
 
 /** Characters of a reason of a report; pages have 200 occurrences. */

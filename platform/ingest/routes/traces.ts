@@ -6,7 +6,7 @@ import { keyOf } from '../../http/principal.js'
 import { byKey, type Call, parameters, route } from '../../http/route.js'
 import type { Triggering } from '../../incidents/actions/triggers.js'
 import { type IngestParts, listReply, problemResult, remembered, reportResult, submitAll } from '../answers.js'
-import { type NotedReport, noteTraceReports } from '../commands/note-trace-reports.js'
+import { type NotedReport, type NotingParts, noteTraceReports } from '../commands/note-trace-reports.js'
 import { type Report, reportIncidents } from '../commands/report-incidents.js'
 import type { Pace } from '../pace.js'
 import { traceItems, traceLists } from '../trace-body.js'
@@ -15,7 +15,7 @@ import type { TraceReport } from '../trace-report.js'
 /** Incidents of one transaction, which holds the lock of the log: as many as a request of POST /api/v1/incidents has. */
 const maxIncidents = 100
 
-export interface TraceParts extends IngestParts, Triggering {
+export interface TraceParts extends IngestParts, NotingParts {
   readonly pace: Pace
 }
 
@@ -73,7 +73,7 @@ async function reportAll(call: Call, parts: Resources & Triggering, reports: rea
 
 async function noteAll(
   { scope, principal, request_id }: Call,
-  parts: Resources & Triggering,
+  parts: NotingParts,
   agent_id: string,
   reports: readonly (TraceReport | PlatformError)[],
 ) {

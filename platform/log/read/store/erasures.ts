@@ -60,6 +60,23 @@ export async function eraseOrigins(scope: Scope, tx: Transaction, log_indexes: r
   ])
 }
 
+/** Deletes what an approval compares with the actions of these entries and tasks: no approval settles their questions any more. */
+export async function eraseActions(
+  { org_id }: Scope,
+  tx: Transaction,
+  log_indexes: readonly number[],
+  task_ids: readonly string[],
+): Promise<void> {
+  await tx.query('delete from approved_steps where org_id = $1 and log_index = any($2::bigint[])', [
+    org_id,
+    log_indexes,
+  ])
+  await tx.query('update incident_occurrences set question = null where org_id = $1 and task_id = any($2::text[])', [
+    org_id,
+    task_ids,
+  ])
+}
+
 /** Deletes the counts of unmapped spans whose example is of these tasks: the name of a span may hold content. */
 export async function eraseSpanNames(scope: Scope, tx: Transaction, task_ids: readonly string[]): Promise<void> {
   await tx.query(

@@ -12,6 +12,7 @@ import { lockLog, readHead } from '../../../ledger/log.js'
 import { forgetSubjects, indexesOfSubject } from '../../../ledger/subjects.js'
 import type { Sealer } from '../../../secrets/seal.js'
 import {
+  eraseActions,
   eraseEvidence,
   eraseIncidentLeaves,
   eraseMemoryPaths,
@@ -59,6 +60,7 @@ export async function erase(
     await forgetSubjects(scope, tx, log_indexes)
     await eraseMemoryPaths(scope, tx, log_indexes)
     await eraseOrigins(scope, tx, log_indexes)
+    await eraseActions(scope, tx, log_indexes, task_ids)
     await eraseSpanNames(scope, tx, task_ids)
     const erased = [...steps, ...(await eraseIncidentLeaves(scope, tx, task_ids))]
     await eraseEvidence(scope, tx, task_ids)

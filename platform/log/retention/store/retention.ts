@@ -67,6 +67,7 @@ export async function deleteSpans(scope: Scope, tx: Transaction, spans: readonly
     'log_violations',
     'subject_places',
     'step_origins',
+    'approved_steps',
     'trace_reports',
     'memory_reads',
   ])
