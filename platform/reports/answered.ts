@@ -32,13 +32,15 @@ function withoutEnd({ incidents_open: open, incidents_open_earlier: earlier }: S
   return joined(unanswered === 0 ? '' : none, earlier === 0 ? '' : all)
 }
 
-/** Actors are `person:ID`, `api_key:ID` and others. */
+/** Actors are `person:ID`, `api_key:ID`, `system:NAME` and others. The system resolves what an approved step settles. */
 function answerers(actors: readonly string[]): string {
   const people = actors.filter((actor) => actor.startsWith('person:')).length
-  const programs = actors.length - people
+  const has_system = actors.some((actor) => actor.startsWith('system:'))
+  const programs = actors.filter((actor) => !/^(person|system):/.test(actor)).length
   return listed([
     ...(people === 0 ? [] : [counted(people, 'person', 'people')]),
     ...(programs === 0 ? [] : [counted(programs, 'program')]),
+    ...(has_system ? ['steps that were approved later'] : []),
   ])
 }
 

@@ -57,8 +57,8 @@ export function createIncidents(
       all.set(id, { ...fresh, agent_id, severity, opened: at, in_period: true })
       unknown.add(id)
     },
-    /** A move in the period, or after it and before the cut-off. */
-    move: (id: string, to: IncidentState, at: number, is_in_period: boolean) => {
+    /** A move in the period, or after it and before the cut-off; `by_system`: no member made it. */
+    move: (id: string, to: IncidentState, at: number, is_in_period: boolean, by_system: boolean) => {
       const known = all.get(id)
       if (known === undefined && !is_in_period) return
       const incident = known ?? { ...fresh, in_period: false }
@@ -67,7 +67,8 @@ export function createIncidents(
       if (is_in_period) incident.moves = [...incident.moves, to]
       if (incident.opened === null) return
       const seconds = Math.max(0, Math.floor((at - incident.opened) / 1000))
-      incident.review ??= seconds
+      // The system reviews nothing: it resolves an expired question whose step a person approved later.
+      if (!by_system) incident.review ??= seconds
       if (to === 'resolved') incident.resolution ??= seconds
     },
     /** The effect at the opening, or a later one before the cut-off. */

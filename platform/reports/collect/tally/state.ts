@@ -111,7 +111,7 @@ function activityOf({ head, log_began }: ReportWork): [from: number, to: number]
 export function noteIncident(incidents: TallyState['incidents'], event: EventLeaf, is_in_period: boolean): void {
   const to = movedTo(event)
   const at = Date.parse(event.at)
-  if (to !== null) incidents.move(event.subject_id, to, at, is_in_period)
+  if (to !== null) incidents.move(event.subject_id, to, at, is_in_period, event.actor_kind === 'system')
   const { agent_id, severity } = event.data
   if (event.kind === 'incident.opened' && is_in_period)
     incidents.opening(event.subject_id, textOf(agent_id) ?? '', (textOf(severity) ?? 'low') as Severity, at)
