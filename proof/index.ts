@@ -56,7 +56,14 @@ export { parseTrustPolicy, signedByLog, type TrustPolicy } from './notes/trust.j
 export { errorText, jsonText, printable } from './printable.js'
 export { agentFactsIn, type RecordedFacts } from './record/agent-facts.js'
 export { afterSizeIn, type PublishedRoots } from './record/integrity.js'
-export { type IssuedReport, reportIn } from './record/issued-report.js'
+export {
+  type CountedBy,
+  type IssuedReport,
+  maxAheadMs,
+  type Receipts,
+  receiptsOf,
+  reportIn,
+} from './record/issued-report.js'
 export { openedLeaf, type StoredRecord } from './record/leaf.js'
 export {
   actionDigest,

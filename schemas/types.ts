@@ -1024,6 +1024,10 @@ export interface BundleVerdict {
     from: string
     to: string
     /**
+     * Present when steps count by the times that their senders state
+     */
+    by?: 'occurred'
+    /**
      * The size of the log that the report reads
      */
     cut_off: number
@@ -4564,21 +4568,25 @@ export interface ReportList {
 }
 
 /**
- * The report to make. The same period, agents, cut-off and format give the same report, byte for byte.
+ * The report to make. The same period, times, agents, cut-off and format give the same report, byte for byte.
  */
 export interface ReportRequest {
   /**
-   * Entries that were received at or after this time; a day is its first moment in UTC
+   * Steps at or after this time, and other entries that were received then; a day is its first moment in UTC
    */
   from: string
   /**
-   * Entries that were received before this time; a day in UTC is included, and a time in the future is now
+   * Steps before this time, and other entries that were received then; a day in UTC is included, and a time in the future is now
    */
   to: string
   /**
    * `xml` and `json`: OSCAL assessment results; `pdf`: PDF/A-3 with the XML attached
    */
   format: 'pdf' | 'xml' | 'json'
+  /**
+   * The time by which a step counts: `received`: when the platform received it; `occurred`: when it occurred, as its sender states
+   */
+  by?: 'received' | 'occurred'
   /**
    * The agents of the report; absent, null or empty: all agents
    *
@@ -4596,7 +4604,7 @@ export interface ReportRequest {
  */
 export interface Report {
   /**
-   * A hash of the period, the agents, the cut-off, its root and the format
+   * A hash of the period, the times by which steps count, the agents, the cut-off, its root and the format
    */
   id: string
   status: 'queued' | 'running' | 'ready' | 'failed'
@@ -4604,6 +4612,10 @@ export interface Report {
   format: 'pdf' | 'xml' | 'json'
   from: string
   to: string
+  /**
+   * The time by which a step counts: of its receipt, or when it occurred, as its sender states
+   */
+  by: 'received' | 'occurred'
   /**
    * null for all agents
    */

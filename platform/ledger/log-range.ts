@@ -42,10 +42,11 @@ export async function entriesOfPeriod(
   const first = from === null ? 0 : await indexOfTime(scope, tx, from, size)
   const end = to === null ? size : Math.max(first, await indexOfTime(scope, tx, to, size))
   if (end - first <= maxEntries) return { first, end }
-  throw new PlatformError(
-    'TOO_LARGE',
-    `the period has ${end - first} entries, more than ${maxEntries}: choose a shorter one`,
-  )
+  const [many, remedy] =
+    to === null && from !== null
+      ? [`${end - first} entries were received since ${from}`, 'choose a later begin']
+      : [`the period has ${end - first} entries`, 'choose a shorter one']
+  throw new PlatformError('TOO_LARGE', `${many}, more than ${maxEntries}: ${remedy}`)
 }
 
 /** A binary search in the database: about 20 look-ups by key in one round trip, without an index on time. */

@@ -81,7 +81,7 @@ function missing(data: ReportData, policies: readonly PolicyResult[]): string[] 
     const number = summary.incidents_open
     return [
       ...broken,
-      ...(summary.steps === 0 ? ['No step was recorded in the period.'] : []),
+      ...(summary.steps === 0 ? ['The period has no step.'] : []),
       ...(number === 0 ? [] : [`${counted(number, 'incident')} without an end at the cut-off.`]),
     ]
   }

@@ -44,8 +44,8 @@ export async function* readParts(db: Database, scope: Scope, { id, sha256, bytes
 
 const dayMs = 86_400_000
 
-/** Such as `acme-2026-03-01--2026-03-31.pdf`: the workspace, and the first and the last day (UTC). */
-export function fileNameOf(workspace: string | null, { from, to, format }: Report): string {
+/** Such as `acme-2026-03-01--2026-03-31.pdf`: the workspace, the first and the last day (UTC), and the times unless they are of receipt. */
+export function fileNameOf(workspace: string | null, { from, to, by, format }: Report): string {
   const name = (workspace ?? '')
     .normalize('NFKD')
     .toLowerCase()
@@ -54,5 +54,5 @@ export function fileNameOf(workspace: string | null, { from, to, format }: Repor
     .replaceAll(/^-|-$/g, '')
   const isMidnight = Date.parse(to) % dayMs === 0
   const last = isMidnight ? new Date(Date.parse(to) - 1).toISOString() : to
-  return `${name === '' ? 'report' : name}-${from.slice(0, 10)}--${last.slice(0, 10)}.${format}`
+  return `${name === '' ? 'report' : name}-${from.slice(0, 10)}--${last.slice(0, 10)}${by === 'occurred' ? '-occurred' : ''}.${format}`
 }

@@ -5,6 +5,7 @@ import { recordEvents } from '../ledger/events.js'
 import { appendLeaves } from '../ledger/leaves.js'
 import { lockLog } from '../ledger/log.js'
 import type { MadeReport, ReportPlan } from './plan.js'
+import { timesOf } from './report-id.js'
 import { lockRun, putPart, type Run, setReady } from './store/runs.js'
 
 /** The size of a stored part: an insert of one takes a few ms. */
@@ -33,8 +34,8 @@ export async function issueReport(
   await withTransaction(db, scope, async (tx) => {
     await lockLog(scope, tx)
     if (!(await lockRun(scope, tx, run))) return
-    const { id, format, period, agent_ids, cut_off, root } = plan
-    const issued = { id, format, ...period, agent_ids, cut_off, root, sha256, bytes: bytes.length }
+    const { id, format, period, by, agent_ids, cut_off, root } = plan
+    const issued = { id, format, ...period, ...timesOf(by), agent_ids, cut_off, root, sha256, bytes: bytes.length }
     const now = clock()
     const log_index = await appendLeaves(scope, tx, now, [{ type: 'report', subject_id: id, data: { report: issued } }])
     const data = { ...issued, log_index }

@@ -1,11 +1,12 @@
 // From a request to a plan: the rules of the period, the agents and the cut-off (docs/design/reports.md §1).
 import { quote } from '@svc/engine'
+import { receiptsOf } from '@svc/proof'
 import { isoTime, parseTimestamp, type ReportRequest } from '@svc/schemas'
 import { findAgents } from '../agents/store/agents.js'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { type FieldError, invalid, PlatformError } from '../errors.js'
-import { entriesOfPeriod } from '../ledger/log-range.js'
+import { entriesOfPeriod, indexOfTime } from '../ledger/log-range.js'
 import { latestCheckpoint, nearestSizes, rootOfSize } from '../log/publish/store/checkpoints.js'
 import type { ReportPlan } from './plan.js'
 import { reportIdOf } from './report-id.js'
@@ -32,9 +33,16 @@ export async function planRequest(
 ): Promise<ReportPlan> {
   const period = periodOf(request, now.time)
   const agent_ids = await agentsOf(scope, tx, request.agent_ids ?? [])
-  const { end } = await entriesOfPeriod(scope, tx, period, now.size)
-  const cutOff = await cutOffOf(scope, tx, end, request.cut_off ?? null)
-  const decided = { format: request.format, period, agent_ids, ...cutOff }
+  const by = request.by ?? 'received'
+  const given = request.cut_off ?? null
+  // What is received after the period can be of it by the times that senders state: the latest cut-off covers all that is known.
+  const end =
+    by === 'occurred' && given === null
+      ? await indexOfTime(scope, tx, isoTime(now.time + 1), now.size)
+      : (await entriesOfPeriod(scope, tx, period, now.size)).end
+  const cutOff = await cutOffOf(scope, tx, end, given)
+  await entriesOfPeriod(scope, tx, receiptsOf({ ...period, by }), cutOff.cut_off)
+  const decided = { format: request.format, period, by, agent_ids, ...cutOff }
   return { id: reportIdOf(scope.org_id, decided), ...decided }
 }
 

@@ -5,6 +5,8 @@ export interface ReportPlan {
   readonly id: string
   readonly format: Report['format']
   readonly period: { readonly from: string; readonly to: string }
+  /** The time by which a step counts. */
+  readonly by: Report['by']
   /** Sorted; null for all agents. */
   readonly agent_ids: readonly string[] | null
   /** The size of a published checkpoint of the log, and its root (hex). */

@@ -49,10 +49,14 @@ export interface ReportHead {
   readonly organization: string
   /** `from` inclusive, `to` exclusive. */
   readonly period: { readonly from: string; readonly to: string }
+  /** The time by which a step counts: of its receipt, or when it occurred, as its sender states. All else counts by its receipt. */
+  readonly by: Report['by']
   /** The agents that the report is limited to, sorted; null for all. */
   readonly agent_ids: readonly string[] | null
   /** When the checkpoint of the cut-off was published: states and names are as of it. */
   readonly as_of: string
+  /** When the first entry of the log was received; null in an empty log. */
+  readonly log_began: string | null
   /** Of the platform that made the report. */
   readonly version: string
 }
@@ -60,14 +64,14 @@ export interface ReportHead {
 export interface Integrity {
   /** `whole`: every record was read and hashed again, and the tree is the signed one. */
   readonly verdict: 'whole' | 'problems'
-  /** Log indexes of the period: `first` inclusive, `end` exclusive. */
+  /** Log indexes of the entries that the report reads: `first` inclusive, `end` exclusive. */
   readonly entries: { readonly first: number; readonly end: number }
   /** The signed size of the log that the report reads; nothing after it counts. */
   readonly cut_off: number
   readonly checkpoint: ReportCheckpoint
   /** The latest ones published in the period, oldest first. */
   readonly checkpoints: BoundedRows<{ readonly size: number; readonly root: string; readonly published_at: string }>
-  /** Entries of the period by type: `step`, `event`, `incident` and others. */
+  /** These entries by type: `step`, `event`, `incident` and others. */
   readonly leaves: Readonly<Record<string, number>>
   /** Records that were hashed again and are as signed. */
   readonly rehashed: number
@@ -137,7 +141,10 @@ export interface PolicyResult {
 }
 
 export interface Incidents {
-  /** Of those opened in the period: their numbers by severity and state at the cut-off; pairs without incidents are left out. */
+  /**
+   * Of those opened in the period, or by a step of it where steps count by the time that their sender states: their numbers by
+   * severity and state at the cut-off; pairs without incidents are left out.
+   */
   readonly counts: readonly { readonly severity: Severity; readonly state: IncidentState; readonly count: number }[]
   /** Of those opened in the period: their numbers by their worst effect at the cut-off; one of an earlier version has none. */
   readonly effects: EffectCounts

@@ -6,10 +6,15 @@ import type { ReportPlan } from './plan.js'
 /** `rep_` and the first 32 hex digits of SHA-256 over canonical JSON. */
 export function reportIdOf(
   org_id: string,
-  { period, agent_ids, format, cut_off, root }: Omit<ReportPlan, 'id'>,
+  { period, by, agent_ids, format, cut_off, root }: Omit<ReportPlan, 'id'>,
 ): string {
   const { from, to } = period
-  const decided = { v: 'svc.report/1', org_id, from, to, agent_ids, format, cut_off, root }
+  const decided = { v: 'svc.report/1', org_id, from, to, ...timesOf(by), agent_ids, format, cut_off, root }
   const hash = createHash('sha256').update(canonical(decided)).digest('hex')
   return `rep_${hash.slice(0, 32)}`
+}
+
+/** What tells a report by the times that senders state from one by times of receipt, whose id and records name no times. */
+export function timesOf(by: ReportPlan['by']): { readonly by?: 'occurred' } {
+  return by === 'occurred' ? { by } : {}
 }

@@ -2,10 +2,11 @@
 // Sentences hold numbers and no untrusted text.
 import { effectWords } from '@svc/schemas'
 import { answered } from './answered.js'
-import { are, count, counted, duration, joined, listed, moment, sentence, share, some } from './figures.js'
+import { are, count, counted, duration, joined, listed, sentence, share, some } from './figures.js'
 import { hasNoEngine } from './no-engine.js'
 import { type ReportData, severities } from './report-data.js'
 import { erasedSteps } from './summary-data.js'
+import { isBeforeLog, isBySender, timesOfSteps } from './times.js'
 
 export interface Statement {
   readonly question: string
@@ -36,14 +37,25 @@ export function verdictOf(data: ReportData): Verdict {
   }
   const open = openPoints(data)
   if (open.length > 0) return { mark: 'attention', text: `The record is whole. It shows ${listed(open)}.` }
-  if (integrity.entries.end === 0)
-    return { mark: 'attention', text: 'The log begins after this period, so that this report shows nothing of it.' }
+  if (isBeforeLog(data)) {
+    const read = integrity.entries.end === 0 ? '' : 'The record is whole. '
+    return { mark: 'attention', text: `${read}The log begins after this period, ${shownBefore(data)}.` }
+  }
   if (summary.steps === 0 && summary.incidents_opened === 0) {
-    return { mark: 'good', text: 'The record is whole, and no agent recorded a step in this period.' }
+    return { mark: 'good', text: `The record is whole, and no ${ofPeriod(data)}.` }
   }
   const answers = summary.incidents_opened === 0 ? 'No incident was opened' : 'Every incident was answered'
   return { mark: 'good', text: `The record is whole. ${answers}, and no agent is known to have been ungoverned.` }
 }
+
+/** What a report shows of a period before the log. */
+const shownBefore = ({ summary: { steps } }: ReportData) =>
+  steps === 0
+    ? 'so that this report shows nothing of it'
+    : 'so that this report shows only the steps of it that were sent later'
+
+const ofPeriod = ({ report }: ReportData) =>
+  isBySender(report) ? 'recorded step is of this period' : 'agent recorded a step in this period'
 
 function openPoints(data: ReportData): string[] {
   const { summary } = data
@@ -83,17 +95,20 @@ export function statementsOf(data: ReportData): Statement[] {
 }
 
 function governed(data: ReportData): string {
+  const { report } = data
   const { agents, active_agents, steps, tasks } = data.summary
   if (agents === 0) return 'No agent was registered.'
   const registered = `${sentence(counted(agents, 'agent'))} ${are(agents, 'was', 'were')} registered before the cut-off.`
   const activity =
     steps === 0
-      ? 'None of them recorded a step.'
+      ? isBySender(report)
+        ? 'No step of them is of this period.'
+        : 'None of them recorded a step.'
       : `${sentence(counted(active_agents, 'agent'))} ${are(active_agents, 'was', 'were')} active and recorded ${counted(steps, 'step')} in ${counted(tasks, 'task')}.`
   return joined(
     registered,
     activity,
-    claimedTimes(data),
+    timesOfSteps(data),
     policiesInEffect(data),
     decidedSteps(data),
     ungovernedTime(data),
@@ -167,10 +182,10 @@ function noEngine({ agents }: ReportData): string {
   return `${least}${counted(number, 'agent')} used no local engine in this period: the platform evaluated ${are(number, 'its', 'their')} steps when they were recorded.`
 }
 
-function wrong({ summary, incidents }: ReportData): string {
+function wrong({ report, summary, incidents }: ReportData): string {
   const { steps, steps_in_violation, violations, enforced, observed, waived, incidents_opened } = summary
   if (steps === 0 && violations === 0 && incidents_opened === 0 && summary.unrecorded_decisions === 0)
-    return 'No step was recorded, so none could violate a policy.'
+    return `No step ${isBySender(report) ? 'is of this period' : 'was recorded'}, so none could violate a policy.`
   const erased = erasedSteps(summary)
   const did = erased === 0 ? 'violated' : `${are(Math.max(1, steps_in_violation), 'is', 'are')} known to have violated`
   const inViolation =
@@ -209,26 +224,17 @@ function unrecorded({ unrecorded_decisions: number, unrecorded_blocked: blocked 
   return `Local engines declare ${counted(number, 'decision')} about a step that was never recorded, ${which}; the log has no record of the ${are(number, 'step', 'steps')}.`
 }
 
-/** A step counts by the time of its receipt, whatever time it claims. */
-function claimedTimes({ summary: { steps_outside: number, outside, steps } }: ReportData): string {
-  if (steps === 0) return ''
-  if (outside === null) return 'Times are times of receipt.'
-  const when =
-    outside.first === outside.last ? moment(outside.first) : `${moment(outside.first)} to ${moment(outside.last)}`
-  return `Times are times of receipt: ${count(number)} of ${counted(steps, 'step')} ${are(number, 'claims', 'claim')} a time outside the period (${when} UTC).`
-}
-
 /** Witnesses sign after the log, and a reader decides which of them to trust: no name in a database proves one. */
 const witnessed =
   'Only a witness reveals a person who holds both the database and the signing key: the verification of the bundle names those that confirmed this log.'
 
-function whole({ integrity }: ReportData): string {
+function whole({ report, integrity }: ReportData): string {
   const { entries, rehashed, erased, pruned } = integrity
   const total = entries.end - entries.first
   const problems = integrity.problems.rows.length + integrity.problems.more
   const read =
     total === 0
-      ? 'The period has no entries in the log.'
+      ? `The ${isBySender(report) ? 'log has no entries since the begin of the period' : 'period has no entries in the log'}.`
       : `${sentence(counted(rehashed, 'record'))} of ${counted(total, 'entry', 'entries')} ${are(rehashed, 'was', 'were')} hashed again.`
   const outcome =
     integrity.verdict === 'whole'

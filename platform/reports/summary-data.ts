@@ -43,7 +43,10 @@ export interface Summary {
   /** Steps that were asked about, and gates, whose content is erased. */
   readonly approvals_erased: number
   readonly gates_erased: number
-  /** Steps that claim a time outside of the period in which they were received; the first and the last of these times. */
+  /**
+   * Counted steps whose other time is outside of the period: the one that they claim, or that of their receipt where they count by
+   * the one that they claim. The first and the last of these times.
+   */
   readonly steps_outside: number
   readonly outside: { readonly first: string; readonly last: string } | null
 }

@@ -15,9 +15,9 @@ export function knownReport(
     report('report_unknown', 'report', `no report in the bundle has the SHA-256 of the file: ${change}; ${remedy}`)
     return null
   }
-  const { log_index, id, format, from, to, cut_off, root, sha256 } = issued
+  const { log_index, id, format, from, to, by, cut_off, root, sha256 } = issued
   const known = rootAt(cut_off)
   if (known !== null && known !== root)
     report('report_mismatch', `entry ${log_index}`, `the report reads a log of ${cut_off} entries that is not this one`)
-  return { log_index, id, format, from, to, cut_off, sha256 }
+  return { log_index, id, format, from, to, ...(by === 'occurred' && { by }), cut_off, sha256 }
 }

@@ -1,6 +1,7 @@
 // The verdict as text: the proven facts with the key that signed them, then the findings.
 import type { BundleVerdict } from '@svc/schemas'
 import { printable } from '../printable.js'
+import { receiptsOf } from '../record/issued-report.js'
 import type { RestartView } from '../record/restarts.js'
 import { sequenceSummary } from '../record/sequence.js'
 
@@ -73,11 +74,14 @@ function headLines({ log, workspace, period }: BundleVerdict): string[] {
 
 function reportLines({ report, period }: BundleVerdict, mark: string): string[] {
   if (report === null) return []
-  const { id, format, from, to, log_index } = report
-  const other = period.from !== from || period.to !== to
+  const { id, format, from, to, log_index, by = 'received' } = report
+  const receipts = receiptsOf({ from, to, by })
+  // By the times that senders state, a bundle of everything since the first receipt holds the entries of the report.
+  const other = period.from !== receipts.from || (receipts.to !== null && period.to !== receipts.to)
+  const times = by === 'received' ? '' : ', by the times that senders state'
   return [
     row(mark, 'report', `the file is report ${brief(id)} (${brief(format)}) exactly as it was issued`),
-    row(' ', '', `for ${from} to ${to}; entry ${log_index} of the log holds its SHA-256`),
+    row(' ', '', `for ${from} to ${to}${times}; entry ${log_index} of the log holds its SHA-256`),
     ...(other
       ? [row('!', '', 'the bundle has another period than the report: get its own with `svc bundle --report ID`')]
       : []),

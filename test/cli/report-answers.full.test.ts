@@ -19,6 +19,7 @@ const running: Report = {
   format: 'json',
   from: '2026-01-01T00:00:00.000Z',
   to: '2026-02-01T00:00:00.000Z',
+  by: 'received',
   agent_ids: null,
   cut_off: 7,
   root: '0'.repeat(64),

@@ -2,7 +2,7 @@
 import { isMap } from '@svc/proof'
 import { type CommittedResult, isBlocked, type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
 import type { HistoryWorkspace } from './history-platform.js'
-import { begin } from './honest-histories.js'
+import { begin, type CountedPeriod } from './honest-histories.js'
 
 interface Row {
   readonly agent_id: string
@@ -41,9 +41,16 @@ export interface HistoryFacts {
   readonly policies: OfPolicies
 }
 
-/** Of the steps that the log still holds and that were received from a time on. */
-export async function factsOf(workspace: HistoryWorkspace, from = begin): Promise<HistoryFacts> {
-  const { query, scope, clock } = workspace
+/** Of the steps that the log still holds and that were received from a time on, or occurred in a period. */
+export async function factsOf(
+  workspace: HistoryWorkspace,
+  from = begin,
+  { to = workspace.clock(), by = 'received' }: Partial<CountedPeriod> = {},
+): Promise<HistoryFacts> {
+  const { query, scope } = workspace
+  const period = { from, to, by }
+  // A step may claim a time up to a day after its receipt.
+  const read_from = by === 'received' ? from : from - 24 * 60 * 60_000
   const rows = await query<Row>(
     `select e.agent_id, e.step_type, e.timestamp, (extract(epoch from e.received_at) * 1000)::float8 as received, p.body,
        coalesce((select json_agg(json_build_object('name', v.name, 'severity', v.severity, 'mode', v.mode,
@@ -51,7 +58,7 @@ export async function factsOf(workspace: HistoryWorkspace, from = begin): Promis
          where v.org_id = $1 and v.log_index = e.log_index), '[]'::json) as violations
      from log_entries e left join log_payloads p on p.org_id = $1 and p.log_index = e.log_index
      where e.org_id = $1 and e.received_at >= $2`,
-    [scope.org_id, new Date(from)],
+    [scope.org_id, new Date(read_from)],
   )
   const runs = await query<Run>(
     `select agent_id, instance_id, (extract(epoch from min(seen_from)) * 1000)::float8 as from,
@@ -60,15 +67,13 @@ export async function factsOf(workspace: HistoryWorkspace, from = begin): Promis
      from engine_intervals where org_id = $1 group by 1, 2`,
     [scope.org_id],
   )
-  const incidents = await query<{ state: string; policy_name: string; is_earlier: boolean }>(
-    `select i.state, i.policy_name, r.received_at < $2 as is_earlier from incidents i
-     join log_records r on r.org_id = $1 and r.log_index = i.log_index where i.org_id = $1`,
-    [scope.org_id, new Date(from)],
-  )
-  const steps = rows.map((row) => ({ ...row, ...payloadOf(row.body) }))
+  const incidents = await incidentsOf(workspace, period)
+  const read = rows.map((row) => ({ ...row, ...payloadOf(row.body) }))
+  const steps = by === 'received' ? read : read.filter((step) => isWithin(ownTime(step), period))
   const names = await policyNames(workspace)
   const open = incidents.filter(({ state }) => state === 'open' || state === 'active')
-  const counted = countsOf(steps, runs, { from, to: clock() })
+  const counted = countsOf(steps, period)
+  const isSilent = (step: Known) => step.decided === false && isWithin(step.received, period) && hadStopped(step, runs)
   const opened = {
     incidents_opened: incidents.filter(({ is_earlier }) => !is_earlier).length,
     incidents_unanswered: incidents.filter(({ state }) => state === 'open').length,
@@ -78,12 +83,34 @@ export async function factsOf(workspace: HistoryWorkspace, from = begin): Promis
   const applied = new Set(steps.flatMap(({ applied: ids }) => ids.map((id) => names.get(id) ?? '')))
   const waived = steps.flatMap(({ violations }) => violations.filter((one) => one.waived).map(({ name }) => name))
   return {
-    counts: { ...counted, ...opened, erased_entries: await erasedEntries(workspace, from) },
+    counts: {
+      ...counted,
+      ...opened,
+      steps_without_engine: read.filter(isSilent).length,
+      erased_entries: await erasedEntries(workspace, read_from),
+    },
     policies: { applied, open: new Set(open.map(({ policy_name }) => policy_name)), waived: new Set(waived) },
   }
 }
 
 type Known = Row & ReturnType<typeof payloadOf>
+type Timed = Pick<Row, 'timestamp' | 'received'>
+
+const ownTime = ({ timestamp, received }: Timed) => parseTimestamp(timestamp) ?? received
+const isWithin = (time: number, { from, to }: CountedPeriod) => time >= from && time < to
+
+/** Incidents by their receipt, or by the own time of the step that opened them; without those after the period. */
+async function incidentsOf({ query, scope }: HistoryWorkspace, { from, to, by }: CountedPeriod) {
+  const rows = await query<Timed & { state: string; policy_name: string }>(
+    `select i.state, i.policy_name, (extract(epoch from r.received_at) * 1000)::float8 as received, coalesce((
+         select e.timestamp from log_entries e where e.org_id = $1 and e.task_id = i.task_id and e.step = i.step
+         and e.log_index < i.log_index order by e.seq desc limit 1), '') as timestamp
+     from incidents i join log_records r on r.org_id = $1 and r.log_index = i.log_index where i.org_id = $1`,
+    [scope.org_id],
+  )
+  const at = (row: Timed) => (by === 'received' ? row.received : ownTime(row))
+  return rows.filter((row) => at(row) < to).map((row) => ({ ...row, is_earlier: at(row) < from }))
+}
 
 /** What the payload of a step says; null where it is erased. */
 function payloadOf(body: string | null) {
@@ -101,7 +128,7 @@ function payloadOf(body: string | null) {
   }
 }
 
-function countsOf(steps: readonly Known[], runs: readonly Run[], { from, to }: { from: number; to: number }) {
+function countsOf(steps: readonly Known[], period: CountedPeriod) {
   const count = (holds: (step: Known) => boolean) => steps.filter(holds).length
   const violations = steps.flatMap((step) => step.violations)
   const asks = (step: Known) => step.violations.filter((one) => one.asks === true).length
@@ -112,11 +139,8 @@ function countsOf(steps: readonly Known[], runs: readonly Run[], { from, to }: {
     decided_steps: count(({ decided }) => decided === true),
     undecided_steps: count(({ decided }) => decided === false),
     erased_steps: count(({ body }) => body === null),
-    steps_without_engine: count((step) => step.decided === false && hadStopped(step, runs)),
-    steps_outside: count(({ timestamp }) => {
-      const time = parseTimestamp(timestamp) ?? from
-      return time < from || time >= to
-    }),
+    steps_outside: period.by === 'received' ? count((step) => !isWithin(ownTime(step), period)) : 0,
+    steps_received_outside: period.by === 'occurred' ? count(({ received }) => !isWithin(received, period)) : 0,
     steps_in_violation: count((step) => step.violations.some(({ mode, waived }) => !waived && mode !== 'observe')),
     critical_steps: count((step) => step.blocked !== true && step.violations.some(isCritical)),
     enforced: violations.filter(({ mode, waived }) => !waived && mode !== 'observe').length,

@@ -131,12 +131,20 @@ export async function receivedAt({ query, scope }: HistoryWorkspace, share: numb
   return rows[Math.floor(rows.length * share)]?.at ?? begin
 }
 
+/** A period, ms since 1970, and the times by which its steps count. */
+export interface CountedPeriod {
+  readonly from: number
+  readonly to: number
+  readonly by: 'received' | 'occurred'
+}
+
 /** The content of the report of a period; of the whole log unless one is given. */
 export async function reportOf(
   { db, scope, clock, signer, log_host }: HistoryWorkspace,
   from = begin,
+  { to = clock(), by = 'received' }: Partial<CountedPeriod> = {},
 ): Promise<ReportData> {
-  const request = { from: new Date(from).toISOString(), to: new Date(clock()).toISOString(), format: 'json' } as const
+  const request = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), format: 'json', by } as const
   const plan = await withTransaction(db, scope, async (tx) =>
     planRequest(scope, tx, { time: clock(), size: await readLogSize(scope, tx) }, request),
   )

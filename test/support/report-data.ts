@@ -77,8 +77,10 @@ export function reportData(changes: Partial<ReportData> = {}): ReportData {
       org_id: 'org_1',
       organization: 'Acme Insurance',
       period: { from: day(1), to: '2026-04-01T00:00:00.000Z' },
+      by: 'received',
       agent_ids: null,
       as_of: '2026-04-01T00:00:09.000Z',
+      log_began: day(1),
       version: '0.19.0',
     },
     summary: {

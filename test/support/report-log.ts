@@ -177,6 +177,7 @@ export async function openReportLog(platform: TestPlatform): Promise<ReportLog> 
       id: `rep_${'0'.repeat(32)}`,
       format: 'json',
       period: { from: '2020-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z' },
+      by: 'received',
       agent_ids: null,
       cut_off: size,
       root,

@@ -100,6 +100,7 @@ function factsIn({ facts: { counts }, is_whole, is_log_whole }: CheckedReport): 
     acted_without_engine: some('steps_without_engine'),
     erased_step: some('erased_steps'),
     claimed_outside: some('steps_outside'),
+    received_outside: some('steps_received_outside'),
     step_in_violation: some('steps_in_violation'),
     incident_opened: some('incidents_opened'),
     incident_unanswered: some('incidents_unanswered'),

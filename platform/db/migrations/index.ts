@@ -42,6 +42,7 @@ import * as stopsOfKeys from './0037-stops-of-keys.js'
 import * as logConfirmations from './0038-log-confirmations.js'
 import * as authorsOfVersions from './0039-authors-of-versions.js'
 import * as foldedKeys from './0040-folded-keys.js'
+import * as reportTimes from './0041-report-times.js'
 import * as answeredQuestions from './0042-answered-questions.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
@@ -83,6 +84,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0038-log-confirmations', migration: logConfirmations },
   { name: '0039-authors-of-versions', migration: authorsOfVersions },
   { name: '0040-folded-keys', migration: foldedKeys },
+  { name: '0041-report-times', migration: reportTimes },
   { name: '0042-answered-questions', migration: answeredQuestions },
 ]
 

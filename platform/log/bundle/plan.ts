@@ -1,5 +1,5 @@
 // Plans a proof bundle: which entries, checkpoints and removal authorizations it holds.
-import { openedLeaf, parseStrictJson, reportIn, restartIn } from '@svc/proof'
+import { openedLeaf, parseJson, parseStrictJson, receiptsOf, reportIn, restartIn } from '@svc/proof'
 import { type BundleManifest, isoTime } from '@svc/schemas'
 import { type Database, type Transaction, withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
@@ -96,8 +96,16 @@ async function issuedReport(scope: Scope, tx: Transaction, id: string, size: num
     throw new PlatformError('NOT_FOUND', `no report \`${id}\` has been issued in this workspace`)
   if (leaf.log_index >= size)
     throw new PlatformError('UNAVAILABLE', 'the report is not signed yet: try again in a few seconds')
-  const period = { from: Date.parse(report.from), to: Date.parse(report.to) }
+  const receipts = receiptsOf(report)
+  // Without an end of its own, a report reads entries that were received before its leaf.
+  const to = Date.parse(receipts.to ?? isoTime(receivedAt(leaf) + 1))
+  const period = { from: Date.parse(receipts.from), to }
   return { leaf, period, cut_off: report.cut_off }
+}
+
+/** ms since 1970. */
+function receivedAt({ record }: FullLeaf): number {
+  return Date.parse((parseJson(record ?? '{}') as { received_at?: string }).received_at ?? '')
 }
 
 /** The signed size that a restart leaf names. */

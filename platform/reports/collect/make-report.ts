@@ -1,4 +1,5 @@
 // Makes a report: this thread reads the log in short transactions, another one hashes, tallies and renders.
+import { receiptsOf } from '@svc/proof'
 import { type LogKey, versionOf } from '@svc/schemas'
 import { readGovernance } from '../../agents/read-governance.js'
 import type { Database } from '../../db/db.js'
@@ -124,20 +125,23 @@ async function withTally<T>(
 async function workOf(
   read: Read,
   scope: Scope,
-  { id, format, period, agent_ids, cut_off: size }: ReportPlan,
+  { id, format, period, by, agent_ids, cut_off: size }: ReportPlan,
   { checkpoint, is_signed }: SignedCutOff,
 ): Promise<ReportWork> {
-  const first = await read((tx) => indexOfTime(scope, tx, period.from, size))
-  const end = Math.max(first, await read((tx) => indexOfTime(scope, tx, period.to, size)))
-  const { org_id } = scope
+  const receipts = receiptsOf({ ...period, by })
+  const { from, to } = receipts
+  const first = await read((tx) => indexOfTime(scope, tx, from, size))
+  const end = to === null ? size : Math.max(first, await read((tx) => indexOfTime(scope, tx, to, size)))
+  const log_began = await read((tx) => readLogBegan(scope, tx))
+  const times = { period, by, as_of: checkpoint.published_at, log_began }
   return {
-    head: { id, format, org_id, period, agent_ids, as_of: checkpoint.published_at, version: versionOf('API') },
+    head: { id, format, org_id: scope.org_id, ...times, agent_ids, version: versionOf('API') },
     scope: { first, end, cut_off: size },
+    receipts,
     checkpoint,
     is_signed,
     left: await subtreeHashes(read, scope, { from: 0, to: first }),
     right: await subtreeHashes(read, scope, { from: end, to: size }),
-    log_began: await read((tx) => readLogBegan(scope, tx)),
     own_tasks: agent_ids === null ? null : await read((tx) => readOwnTasks(scope, tx, agent_ids, { first, end })),
   }
 }

@@ -1,4 +1,5 @@
 // What the thread of a report is given, and what it answers. Texts hold one row a line: they cost their sender little.
+import type { Receipts } from '@svc/proof'
 import type { ReadGovernance } from '../../agents/agent-governance.js'
 import type { MadeReport } from '../plan.js'
 import type { AgentResult, ReportCheckpoint, ReportData, ReportHead, Severity } from '../report-data.js'
@@ -7,14 +8,14 @@ import type { AgentResult, ReportCheckpoint, ReportData, ReportHead, Severity } 
 export interface ReportWork {
   readonly head: Omit<ReportHead, 'organization'>
   readonly scope: Cut
+  /** When the entries of the scope were received. */
+  readonly receipts: Receipts
   readonly checkpoint: ReportCheckpoint
   /** Whether a key of the log signed the checkpoint. */
   readonly is_signed: boolean
   /** Hex hashes of the full subtrees before the period and after it, up to the cut-off; null where one is missing. */
   readonly left: readonly (string | null)[]
   readonly right: readonly (string | null)[]
-  /** When the first entry of the log was received; null in an empty log. */
-  readonly log_began: string | null
   /** Tasks of the chosen agents that were erased or held; null when all agents are chosen. */
   readonly own_tasks: readonly string[] | null
 }

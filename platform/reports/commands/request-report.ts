@@ -11,6 +11,7 @@ import { recordEvents } from '../../ledger/events.js'
 import { lockLog } from '../../ledger/log.js'
 import { sendReport } from '../make-job.js'
 import { planRequest, UnsignedEntries } from '../plan-request.js'
+import { timesOf } from '../report-id.js'
 import { countReports, countUnfinished, findReport, queueReport } from '../store/reports.js'
 
 export interface RequestParts extends Resources {
@@ -67,8 +68,8 @@ function queueRequest(
     const now = clock()
     await queueReport(scope, tx, now, plan, actorText(scope))
     // Besides the audit trail, this entry is later than the period: no entry of the period can follow it.
-    const { id, format, period, agent_ids, cut_off } = plan
-    const data = { id, format, ...period, agent_ids, cut_off }
+    const { id, format, period, by, agent_ids, cut_off } = plan
+    const data = { id, format, ...period, ...timesOf(by), agent_ids, cut_off }
     await recordEvents(scope, tx, now, [{ kind: 'report.requested', subject_kind: 'report', subject_id: id, data }])
     await sendReport(send, scope, id, tx)
     return { report: (await findReport(scope, tx, id)) as Report, isQueued: true }

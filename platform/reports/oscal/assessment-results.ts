@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { type ControlRow, controlMatrix, frameworksOf } from '../controls.js'
 import type { ReportData } from '../report-data.js'
 import { statementsOf, verdictOf } from '../statements.js'
+import { isBySender, timesInFull } from '../times.js'
 import { catalogJson, oscalVersion } from './catalog.js'
 import { findings, objectiveId, risks } from './findings.js'
 import { components, observations } from './observations.js'
@@ -100,15 +101,21 @@ function reviewedControls(id: string, rows: readonly ControlRow[]): Assembly {
   }
 }
 
-function plan({ report: { id, period, agent_ids, as_of }, integrity: { cut_off } }: ReportData): Assembly {
+function plan({ report, summary, integrity: { cut_off } }: ReportData): Assembly {
+  const { id, period, agent_ids, as_of } = report
   const scope = agent_ids === null ? 'All agents' : `The agents that the property agent_ids lists`
   const text = `${scope} of the organization, from ${period.from} until before ${period.to}, as of ${as_of} (log size ${cut_off}).`
-  const method =
-    'Each record of the period was read from the log, hashed again and compared with the signed tree; totals follow from the records.'
+  const read = isBySender(report) ? 'from one day before the period to the cut-off' : 'of the period'
+  const method = `Each record ${read} was read from the log, hashed again and compared with the signed tree; totals follow from the records.`
   return {
     uuid: partId(id, 'resource/plan'),
     title: 'Plan: scope, period and method',
-    description: [text, method, 'Content of steps is not part of a report. Lists state how many rows they leave out.'],
+    description: [
+      text,
+      ...timesInFull({ report, summary }),
+      method,
+      'Content of steps is not part of a report. Lists state how many rows they leave out.',
+    ],
     citation: { text },
   }
 }

@@ -1,4 +1,5 @@
 import { count, counted, day, share } from '../figures.js'
+import { isBySender } from '../times.js'
 import type { Context } from './context.js'
 import type { Block } from './engine.js'
 
@@ -12,7 +13,7 @@ export function activity({ pen, data }: Context): readonly Block[] {
   return [
     pen.h1('Activity'),
     pen.prose(
-      `The log covers ${counted(buckets.length, interval)} of this period${quiet === 0 ? '' : `; ${count(quiet)} of them without a step, a violation or an incident are not listed`}.`,
+      `${isBySender(data.report) ? 'This period has' : 'The log covers'} ${counted(buckets.length, interval)}${isBySender(data.report) ? '' : ' of this period'}${quiet === 0 ? '' : `; ${count(quiet)} of them without a step, a violation or an incident are not listed`}.`,
     ),
     pen.h2(`By ${interval}`),
     pen.table({
@@ -26,7 +27,7 @@ export function activity({ pen, data }: Context): readonly Block[] {
         .slice(0, maxRows)
         .map((bucket) => [day(bucket.from), bucket.steps, bucket.violations, bucket.incidents]),
       more: { count: Math.max(0, active.length - maxRows), what: `${interval}s with activity` },
-      empty: 'No step, violation or incident was recorded.',
+      empty: 'The period has no step, violation or incident.',
     }),
     pen.h2('Steps by type'),
     pen.table({
@@ -37,7 +38,7 @@ export function activity({ pen, data }: Context): readonly Block[] {
       ],
       rows: types.slice(0, maxRows).map(([type, steps]) => [type, steps, share(steps, data.summary.steps)]),
       more: { count: Math.max(0, types.length - maxRows), what: 'types of steps' },
-      empty: 'No step was recorded.',
+      empty: 'The period has no step.',
     }),
   ]
 }

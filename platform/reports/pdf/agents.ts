@@ -4,6 +4,7 @@ import { timelineStrip } from '../charts/timeline.js'
 import { count, counted, duration, moment, sentence } from '../figures.js'
 import { hasNoEngine } from '../no-engine.js'
 import type { AgentResult, ReportData } from '../report-data.js'
+import { isBySender } from '../times.js'
 import type { Context } from './context.js'
 import type { Block } from './engine.js'
 import { gap, small, textWidth } from './style.js'
@@ -24,6 +25,13 @@ export function agents(context: Context): readonly Block[] {
     pen.prose(
       'Governed: an engine reported that it enforced policies. Ungoverned: an engine reported that it enforced none, the platform had none for the agent, or no engine ran and steps came that none had evaluated. Unknown: no engine reported; policies may have been enforced or not. No engine ran: every engine had stopped in order, and no step is known to have come without a decision. A strip is empty before the registration. Time in which the agent was deactivated is pale too: no step of it was accepted.',
     ),
+    ...(isBySender(context.data.report)
+      ? [
+          pen.prose(
+            'Steps count here when they were received, whatever time their sender stated: a step that was received after the period changes nothing in this part.',
+          ),
+        ]
+      : []),
     ...withoutEngine(context),
     ...strips(context),
     pen.h2('Intervals'),

@@ -1,5 +1,6 @@
 // Full ids and digests, for what the tables above name shortly.
 import { paper } from '../colours.js'
+import { isBySender } from '../times.js'
 import type { Context } from './context.js'
 import type { Block } from './engine.js'
 import { textWidth } from './style.js'
@@ -20,6 +21,7 @@ export function appendix(context: Context): readonly Block[] {
         ['Organization', report.org_id],
         ['From (inclusive)', report.period.from],
         ['To (exclusive)', report.period.to],
+        ...(isBySender(report) ? [['Steps count by', 'the time that their sender stated']] : []),
         ['As of', report.as_of],
         ['Root at the cut-off', integrity.checkpoint.root],
         ['Made by', `svc ${report.version}`],

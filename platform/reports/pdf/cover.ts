@@ -3,10 +3,10 @@
 import { accent, hairline, ink, quiet } from '../colours.js'
 import { count, counted, moment, period } from '../figures.js'
 import { statementsOf, verdictOf } from '../statements.js'
+import { isBySender, logBegan } from '../times.js'
 import type { Context } from './context.js'
 import type { Block } from './engine.js'
 import { figure, ruleOf, verdictMark } from './marks.js'
-import { logBegan } from './scope.js'
 import { boxSides, textWidth } from './style.js'
 
 export function cover(context: Context): readonly Block[] {
@@ -16,7 +16,11 @@ export function cover(context: Context): readonly Block[] {
   return [
     pen.text('AI agent governance report', { size: 10, bold: true, color: accent, margin: [0, 4, 0, 6] }),
     pen.text(name, { size: nameSize(name), bold: true, color: ink, max: 300, margin: [0, 0, 0, 4] }),
-    pen.text(period(report.period), { size: 13, color: quiet, margin: [0, 0, 0, 14] }),
+    pen.text(`${period(report.period)}${isBySender(report) ? ', by the times that senders state' : ''}`, {
+      size: 13,
+      color: quiet,
+      margin: [0, 0, 0, 14],
+    }),
     ruleOf(textWidth, accent, 1.2),
     facts(context),
     verdict(context),

@@ -2,21 +2,23 @@
 import type { RejudgeReason } from '@svc/engine'
 import { count, counted, moment, sentence, share } from '../figures.js'
 import type { Integrity } from '../report-data.js'
+import { isBySender } from '../times.js'
 import type { Context } from './context.js'
 import type { Block } from './engine.js'
 
 const maxCheckpoints = 20
 
 export function integrity({ pen, data }: Context): readonly Block[] {
-  const { integrity: found } = data
+  const { integrity: found, report } = data
+  const bySender = isBySender(report)
   return [
     pen.h1('Integrity statement'),
-    statement(pen, found),
+    statement(pen, found, bySender),
     pen.h2('The signed log'),
     checkpoint(pen, found),
     pen.h2('Problems'),
     problems(pen, found),
-    pen.h2('Entries of the period by type'),
+    pen.h2(bySender ? 'Entries that were read, by type' : 'Entries of the period by type'),
     entries(pen, found),
     pen.h2('What can be evaluated again'),
     ...rejudge(pen, found),
@@ -27,16 +29,22 @@ export function integrity({ pen, data }: Context): readonly Block[] {
 
 type Pen = Context['pen']
 
-function statement(pen: Pen, { verdict, entries: range, rehashed, erased, pruned }: Integrity): Block {
+function statement(
+  pen: Pen,
+  { verdict, entries: range, rehashed, erased, pruned }: Integrity,
+  bySender: boolean,
+): Block {
+  const what = bySender ? 'record that this report reads' : 'record of this period'
   const total = range.end - range.first
   const outcome =
     verdict === 'whole'
-      ? 'The record of this period is whole: every record was read and hashed again, and the tree that the hashes form is the one that was signed.'
-      : 'The record of this period is not whole: the problems below were found. Figures of this report that rest on the entries concerned cannot be relied on.'
+      ? `The ${what} is whole: every record was read and hashed again, and the tree that the hashes form is the one that was signed.`
+      : `The ${what} is not whole: the problems below were found. Figures of this report that rest on the entries concerned cannot be relied on.`
+  const where = bySender ? 'The log from one day before the period to the cut-off' : 'The period'
   const size =
     total === 0
-      ? 'The period has no entries.'
-      : `The period has ${counted(total, 'entry', 'entries')}: log indexes ${count(range.first)} to ${count(range.end - 1)}. ${sentence(counted(rehashed, 'record'))} ${rehashed === 1 ? 'was' : 'were'} hashed again.`
+      ? `${where} has no entries.`
+      : `${where} has ${counted(total, 'entry', 'entries')}: log indexes ${count(range.first)} to ${count(range.end - 1)}. ${sentence(counted(rehashed, 'record'))} ${rehashed === 1 ? 'was' : 'were'} hashed again.`
   const gone = `The content of ${counted(erased, 'entry', 'entries')} was erased, and ${counted(pruned, 'record')} ${pruned === 1 ? 'was' : 'were'} deleted after the time of retention; their hashes remain in the tree.`
   return pen.prose(outcome, size, erased + pruned === 0 ? 'Nothing of it was erased or deleted.' : gone)
 }
@@ -82,7 +90,7 @@ function entries(pen: Pen, { leaves, entries: range }: Integrity): Block {
       { title: 'Share', width: 3, align: 'right' },
     ],
     rows: rows.map(([type, number]) => [type, number, share(number, total)]),
-    empty: 'The period has no entries.',
+    empty: 'There are no entries.',
   })
 }
 
@@ -100,7 +108,7 @@ const reasons: Readonly<Record<RejudgeReason, string>> = {
 }
 
 function rejudge(pen: Pen, { rejudge: { steps, possible, others } }: Integrity): Block[] {
-  if (steps === 0) return [pen.prose('No step was recorded, so there is no verdict to evaluate again.')]
+  if (steps === 0) return [pen.prose('No step was read, so there is no verdict to evaluate again.')]
   const left = steps - possible
   const intro = pen.prose(
     `From the bundle of this report, ${counted(possible, 'step')} of ${count(steps)} (${share(possible, steps, Math.floor)}) can be evaluated again offline, with the policies and the history that each step had; “svc verify --rejudge” compares each verdict with the recorded one.`,

@@ -1,18 +1,17 @@
 // What the report covers, how it was made, and what it cannot show, in plain words.
 
 import { count, counted, moment, period } from '../figures.js'
+import { isBySender, logBegan, timesInFull } from '../times.js'
 import type { Context } from './context.js'
 import type { Block } from './engine.js'
 
-/** When the log began, if that was in the period. */
-export function logBegan({ activity, report }: Context['data']): string | null {
-  const first = activity.buckets[0]?.from ?? null
-  return first !== null && first > report.period.from ? first : null
-}
-
 function beganIn(data: Context['data']): string {
   const began = logBegan(data)
-  return began === null ? '' : `The log begins on ${moment(began)} UTC; the time before it is not covered.`
+  if (began === null) return ''
+  const before = isBySender(data.report)
+    ? 'of the time before it, the report has only the steps that were sent later, with their incidents'
+    : 'the time before it is not covered'
+  return `The log begins on ${moment(began)} UTC; ${before}.`
 }
 
 export function scope({ pen, data }: Context): readonly Block[] {
@@ -28,13 +27,14 @@ export function scope({ pen, data }: Context): readonly Block[] {
       `This report covers ${period(report.period)}: from ${moment(report.period.from)} UTC inclusive to ${moment(report.period.to)} UTC exclusive.`,
       agents,
       beganIn(data),
-      'Times are times of receipt by the platform: a step that claims another time counts when it was received.',
+      ...(isBySender(report) ? [] : timesInFull(data)),
       `Nothing after entry ${count(integrity.cut_off)} of the log counts; that part of the log was signed on ${moment(report.as_of)} UTC. Names, roles and states are as of then.`,
     ),
+    ...(isBySender(report) ? [pen.prose(...timesInFull(data))] : []),
     pen.h2('Method'),
     pen.prose(
       'Agents send each step to the platform, or ask a local engine before the step and send it afterwards. The platform appends the step, the policies that were in force and their results to a log. Each entry is hashed, and all hashes form one tree, which is signed and published every few seconds.',
-      'For this report, every record of the period was read and hashed again, and the tree was compared with the signed one. All numbers are counted from these records. The same period, agents and cut-off give the same report, byte for byte.',
+      `For this report, ${isBySender(report) ? 'every record from one day before the period to the cut-off' : 'every record of the period'} was read and hashed again, and the tree was compared with the signed one. All numbers are counted from these records. The same period, ${isBySender(report) ? 'times, ' : ''}agents and cut-off give the same report, byte for byte.`,
     ),
     pen.h2('Limits'),
     list(pen, [

@@ -72,7 +72,7 @@ export function summary({ pen, data }: Context): readonly Block[] {
 function charts({ pen, data }: Pick<Context, 'pen' | 'data'>): readonly Block[] {
   const { activity, incidents } = data
   if (data.summary.steps === 0 && incidents.counts.length === 0) {
-    return [pen.prose('There is nothing to draw: no step and no incident was recorded in this period.')]
+    return [pen.prose('There is nothing to draw: this period has no step and no incident.')]
   }
   const size = { width: textWidth, height: 170 }
   const small = { width: half, height: 150 }

@@ -7,8 +7,8 @@ import type { Scope } from '../../db/scope.js'
 import { filters, utc } from '../../db/sql.js'
 import type { ReportPlan } from '../plan.js'
 
-const columns = `id, status, progress, format, ${utc('period_from', '"from"')}, ${utc('period_to', '"to"')}, agent_ids, cut_off,
-  root, requested_by, ${utc('created_at')}, ${utc('ready_at')}, bytes, sha256, log_index, error`
+const columns = `id, status, progress, format, ${utc('period_from', '"from"')}, ${utc('period_to', '"to"')}, counted_by as by,
+  agent_ids, cut_off, root, requested_by, ${utc('created_at')}, ${utc('ready_at')}, bytes, sha256, log_index, error`
 
 /** Null for an unknown id. */
 export async function findReport(scope: Scope, tx: Transaction, id: string): Promise<Report | null> {
@@ -51,17 +51,18 @@ export async function queueReport(
   scope: Scope,
   tx: Transaction,
   now: number,
-  { id, format, period, agent_ids, cut_off, root }: ReportPlan,
+  { id, format, period, by, agent_ids, cut_off, root }: ReportPlan,
   requested_by: string,
 ): Promise<void> {
   const agents = agent_ids === null ? null : JSON.stringify(agent_ids)
   await tx.query(
-    `insert into reports (org_id, id, number, format, period_from, period_to, agent_ids, cut_off, root, status, requested_by,
-       created_at)
-     select $1, $2, coalesce((select max(number) from reports where org_id = $1), 0) + 1, $3, $4, $5, $6, $7, $8, 'queued', $9, $10
+    `insert into reports (org_id, id, number, format, period_from, period_to, counted_by, agent_ids, cut_off, root, status,
+       requested_by, created_at)
+     select $1, $2, coalesce((select max(number) from reports where org_id = $1), 0) + 1, $3, $4, $5, $6, $7, $8, $9, 'queued',
+       $10, $11
      on conflict (org_id, id) do update set status = 'queued', progress = 0, error = null, attempts = 0, run_id = null,
        requested_by = excluded.requested_by`,
-    [scope.org_id, id, format, period.from, period.to, agents, cut_off, root, requested_by, isoTime(now)],
+    [scope.org_id, id, format, period.from, period.to, by, agents, cut_off, root, requested_by, isoTime(now)],
   )
 }
 

@@ -17,6 +17,7 @@ interface StartedRow {
   readonly format: ReportPlan['format']
   readonly from: string
   readonly to: string
+  readonly by: ReportPlan['by']
   readonly agent_ids: readonly string[] | null
   readonly cut_off: number
   readonly root: string
@@ -28,7 +29,8 @@ export async function startRun(scope: Scope, tx: Transaction, { report_id, run_i
   const [row] = await tx.query<StartedRow>(
     `update reports set status = 'running', progress = 0, run_id = $3, attempts = attempts + 1
      where org_id = $1 and id = $2 and status in ('queued', 'running')
-     returning id, format, ${utc('period_from', '"from"')}, ${utc('period_to', '"to"')}, agent_ids, cut_off, root, attempts`,
+     returning id, format, ${utc('period_from', '"from"')}, ${utc('period_to', '"to"')}, counted_by as by, agent_ids, cut_off,
+       root, attempts`,
     [scope.org_id, report_id, run_id],
   )
   if (row === undefined) return null

@@ -7,7 +7,14 @@ import type { ReportData } from '../../../platform/reports/report-data.js'
 import { openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { factsOf } from '../../support/history-facts.js'
 import { type HistoryPlatform, openHistoryPlatform } from '../../support/history-platform.js'
-import { honestActs, type PlayedHistory, playedHistory, receivedAt, reportOf } from '../../support/honest-histories.js'
+import {
+  begin,
+  honestActs,
+  type PlayedHistory,
+  playedHistory,
+  receivedAt,
+  reportOf,
+} from '../../support/honest-histories.js'
 import { type Seen, sentences, untrueIn } from '../../support/sentences.js'
 
 const histories = Number(process.env.SVC_HONEST_HISTORIES ?? (inject('project') === 'full' ? 100 : 10))
@@ -56,6 +63,18 @@ describe('honest histories', () => {
     const from = await receivedAt(workspace, 0.5)
     const later = { data: await reportOf(workspace, from), facts: await factsOf(workspace, from) }
     expect(['of the later half', ...untrueIn({ ...checked, ...later }, said)]).toEqual(['of the later half'])
+    // By the times that senders state: the later half, and what was imported from before the log.
+    const day = 24 * 60 * 60_000
+    for (const [first, to] of [
+      [from, workspace.clock()],
+      [begin - 600 * day, begin - day],
+    ] as const) {
+      const times = { by: 'occurred', to } as const
+      const own = { data: await reportOf(workspace, first, times), facts: await factsOf(workspace, first, times) }
+      const name = `occurred from ${new Date(first).toISOString()}`
+      expect(own.data.integrity).toMatchObject({ verdict: 'whole', problems: { rows: [], more: 0 } })
+      expect([name, ...untrueIn({ ...checked, ...own }, said)]).toEqual([name])
+    }
     return data
   }
 })

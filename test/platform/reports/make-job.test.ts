@@ -46,7 +46,7 @@ await forEachDatabase('a report in the making', ({ fresh }) => {
     })
   beforeEach(async () => {
     const id = `rep_${String(number++).padStart(32, '0')}`
-    plan = { id, format: 'json', period, agent_ids: null, cut_off: 5, root: '0'.repeat(64) }
+    plan = { id, format: 'json', period, by: 'received', agent_ids: null, cut_off: 5, root: '0'.repeat(64) }
     await inLog((tx) => queueReport(scope, tx, now, plan, 'operator:test'))
   })
   const jobOf = (make: MakeReport) => makeReportJob({ db: room.db, clock: () => now, logger, make, isMaker: true })

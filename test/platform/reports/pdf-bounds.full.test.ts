@@ -33,7 +33,7 @@ withPoppler('a PDF report of a period without anything', () => {
     const text = textOf(await reportPdf(emptyReport(), xml)).replace(/\s+/g, ' ')
     for (const sentence of [
       'The record is whole, and no agent recorded a step in this period.',
-      'There is nothing to draw: no step and no incident was recorded in this period.',
+      'There is nothing to draw: this period has no step and no incident.',
       'The period has no entries.',
       'Nothing failed verification.',
       'No checkpoint was published in the period',

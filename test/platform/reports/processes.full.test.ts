@@ -72,7 +72,8 @@ describe.skipIf(postgres === null)('a report whose process is killed', () => {
     const scope = scopeOf(org_id, { kind: 'operator', id: 'test' })
     const id = `rep_${'1'.repeat(32)}`
     const period = { from: day(1), to: day(2) }
-    const plan = { id, format: 'json', period, agent_ids: null, cut_off: 1, root: '0'.repeat(64) } as const
+    const read = { by: 'received', agent_ids: null, cut_off: 1, root: '0'.repeat(64) } as const
+    const plan = { id, format: 'json', period, ...read } as const
     await withTransaction(room.db, scope, async (tx) => {
       await lockLog(scope, tx)
       await queueReport(scope, tx, Date.now(), plan, 'operator:test')

@@ -152,10 +152,10 @@ function listAnswers(
 /** The entries beside the period show that none of it is left out. */
 function compareNeighbours({ work, problems }: TallyState, before: string | null, after: string | null): void {
   const { first, end } = work.scope
-  const { from, to } = work.head.period
+  const { from, to } = work.receipts
   if (before !== null && receivedAt(before) >= from)
     problems.report('period_mismatch', first - 1, `entry ${first - 1} is of the period, and is not in its range`)
-  if (after !== null && receivedAt(after) < to)
+  if (after !== null && to !== null && receivedAt(after) < to)
     problems.report('period_mismatch', end, `entry ${end} is of the period, and is not in its range`)
 }
 
@@ -179,10 +179,11 @@ function learnIncidents(state: TallyState, leaves: readonly string[], rows: read
 }
 
 function wantedOf({ incidents, entries }: TallyState): Wanted {
+  incidents.forgetEnded()
   return {
     incidents: [...incidents.all.keys()],
     openings: incidents.wanted(),
-    digests: [...entries.steps.sets.keys()],
+    digests: [...new Set([...entries.steps.sets.keys(), ...entries.rejudge.policySets()])],
     removals: entries.missing.any(),
     blocks: entries.tree.finish(),
   }

@@ -1,10 +1,10 @@
 // What the senders of steps claim: that a local engine evaluated a step before it ran, and when a step occurred.
-import { isoTime, parseTimestamp } from '@svc/schemas'
+import { isoTime, type LogRecord } from '@svc/schemas'
 import type { Summary } from '../../summary-data.js'
 import { addTo } from './listing.js'
+import type { Period } from './period.js'
 
-export function createClaims({ from, to }: { readonly from: string; readonly to: string }) {
-  const [begin, end] = [Date.parse(from), Date.parse(to)]
+export function createClaims({ otherTimeOf, placeOf }: Period) {
   const totals = { decided_steps: 0, undecided_steps: 0, steps_outside: 0 }
   const counts = new Map<string, number>()
   const times = new Map<string, number[]>()
@@ -17,22 +17,26 @@ export function createClaims({ from, to }: { readonly from: string; readonly to:
       ...totals,
       outside: totals.steps_outside === 0 ? null : { first: isoTime(first), last: isoTime(last) },
     }),
-    /** `received`: ms since 1970. `decided`: null when the content of the step is erased. */
-    decision: (agent_id: string, received: number, decided: boolean | null) => {
-      if (decided === true) totals.decided_steps += 1
-      if (decided !== false) return
-      totals.undecided_steps += 1
-      addTo(counts, agent_id)
+    /** Any step, in the order of the log: time without an engine is ungoverned if a step comes in it, whenever it occurred. */
+    received: ({ agent_id, received_at }: LogRecord, decided: boolean | null) => {
+      const received = Date.parse(received_at)
+      if (decided !== false || placeOf(received) !== 'in') return
       const own = times.get(agent_id)
       if (own === undefined) times.set(agent_id, [received])
       else own.push(received)
     },
-    time: (timestamp: string) => {
-      const time = parseTimestamp(timestamp)
-      if (time === null || (time >= begin && time < end)) return
+    /** A counted step. `decided`: null when its content is erased. */
+    counted: (record: LogRecord, decided: boolean | null) => {
+      if (decided === true) totals.decided_steps += 1
+      if (decided === false) {
+        totals.undecided_steps += 1
+        addTo(counts, record.agent_id)
+      }
+      const other = otherTimeOf(record)
+      if (other === null) return
       totals.steps_outside += 1
-      first = Math.min(first, time)
-      last = Math.max(last, time)
+      first = Math.min(first, other)
+      last = Math.max(last, other)
     },
   }
 }

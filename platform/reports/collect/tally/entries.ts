@@ -1,10 +1,12 @@
 // Reads pages of the log: every record is hashed again before it counts.
-import { isMap, parseJson } from '@svc/proof'
+import { isMap, parseJson, type Receipts } from '@svc/proof'
 import type { LeafRecord, LogRecord } from '@svc/schemas'
 import type { AppliedRow, AskedRow, EntriesPage, EvaluatedRow, LeafRow, ViolationRow } from '../messages.js'
 import { appliedIn, approvalsIn, evaluationOf, unapproved } from './evaluation.js'
 import { type OpenedLeaf, readLeaf, rowsOf } from './leaves.js'
 import { addTo } from './listing.js'
+import type { Openers } from './openers.js'
+import type { Period } from './period.js'
 import type { Problem } from './problems.js'
 import type { RejudgeTally } from './rejudge.js'
 import type { createMissing } from './removals.js'
@@ -12,13 +14,16 @@ import { isCritical, type StepTally } from './steps.js'
 import type { TreeCheck } from './tree.js'
 
 export interface EntryParts {
-  readonly period: { readonly from: string; readonly to: string }
+  readonly times: Period
+  /** When the entries were received. */
+  readonly receipts: Receipts
+  readonly openers: Openers
   readonly tree: TreeCheck
   readonly steps: StepTally
   readonly rejudge: RejudgeTally
   readonly missing: ReturnType<typeof createMissing>
   readonly report: Problem
-  /** Entries of the period by type. */
+  /** Entries by type. */
   readonly types: Map<string, number>
   /** Takes every leaf that is not a step. */
   readonly leaf: (leaf: OpenedLeaf) => void
@@ -96,7 +101,8 @@ function addRemoved({ missing, rejudge }: EntryParts, index: number, type: strin
   if (type === 'step') rejudge.addPruned()
 }
 
-function addStep({ steps, rejudge, missing, report, period }: EntryParts, index: number, step: Step): void {
+function addStep(parts: EntryParts, index: number, step: Step): void {
+  const { steps, rejudge, missing, report, times, receipts, openers } = parts
   const { record: text, is_kept, reads_memory, is_decided, violations, evaluated, applied } = step
   const record = recordIn<LogRecord>(text, 'step')
   if (record === null) {
@@ -104,14 +110,20 @@ function addStep({ steps, rejudge, missing, report, period }: EntryParts, index:
     return
   }
   if (!is_kept) missing.addPayload(index)
-  if (record.received_at < period.from || record.received_at >= period.to)
+  if (!isReceivedIn(record, receipts))
     report('period_mismatch', index, `entry ${index} was received at ${record.received_at}, outside the period`)
   const began = rejudge.add(index, record, is_kept, reads_memory)
   const results = is_kept ? evaluationOf(record, evaluated, violations, index, report) : []
   const decided = is_kept ? is_decided : null
   const isRead = violations.some((violation) => violation[6] === true || isCritical(violation))
   const outcome = isRead ? unapproved(record, step.asked, index, report) : 'missing'
-  steps.add(record, { began, violations, given: approvalsIn(results), decided, applied, outcome })
+  const counts_at = times.timeOf(record)
+  openers.step(record.task_id, record.step, violations, counts_at.time)
+  steps.add(record, { counts_at, began, violations, given: approvalsIn(results), decided, applied, outcome })
+}
+
+function isReceivedIn({ received_at }: LogRecord, { from, to }: Receipts): boolean {
+  return received_at >= from && (to === null || received_at < to)
 }
 
 function addLeaf({ leaf, missing, report }: EntryParts, row: LeafRow): void {

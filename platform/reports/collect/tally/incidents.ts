@@ -5,6 +5,7 @@ import { type IncidentState, incidentStates, type Severity, severities } from '.
 import type { Summary } from '../../summary-data.js'
 import type { IncidentRow } from '../messages.js'
 import { addTo, byText } from './listing.js'
+import type { Period } from './period.js'
 
 export interface IncidentTally {
   agent_id: string | null
@@ -14,6 +15,8 @@ export interface IncidentTally {
   effect: Effect | null
   /** ms since 1970; null until it is known, for an incident from before the period. */
   opened: number | null
+  /** The time by which it counts: that of the step that opened it, or of its opening; null like `opened`. */
+  readonly counts_at: number | null
   readonly in_period: boolean
   /** Its moves in the period, by the states that they led to. */
   moves: readonly IncidentState[]
@@ -27,9 +30,16 @@ export type OpenedIncident = Omit<IncidentRow, 'id' | 'first_seen'>
 
 export type Incidents = ReturnType<typeof createIncidents>
 
+/** When an incident was opened, and the time by which it counts; ms since 1970. */
+export interface OpenedAt {
+  readonly opened: number
+  readonly counts_at: number
+}
+
 /** Of the chosen agents; null for all. `opened` takes each incident once its policy is known. */
 export function createIncidents(
   chosen: ReadonlySet<string> | null,
+  { placeOf }: Pick<Period, 'placeOf'>,
   opened: (incident: OpenedIncident, tally: IncidentTally) => void,
 ) {
   const all = new Map<string, IncidentTally>()
@@ -37,30 +47,26 @@ export function createIncidents(
   const unknown = new Set<string>()
   const isChosen = (agent_id: string) => chosen === null || chosen.has(agent_id)
   const noted = new Map<string, number>()
+  const { add, isLater } = createAdder(all, isChosen, placeOf)
   return {
     all,
     note: (id: string) => addTo(noted, id),
     events: () => incidentEvents(all, noted, chosen === null),
     /** An incident from before the period without an end at the cut-off. */
     earlier: (id: string, state: IncidentState) => all.set(id, { ...fresh, state, in_period: false }),
-    /** A leaf of the period that opens an incident. */
-    open: (id: string, incident: OpenedIncident, at: number) => {
-      const { agent_id, severity } = incident
-      if (!isChosen(agent_id) || all.has(id)) return
-      const tally = { ...fresh, agent_id, severity, opened: at, in_period: true }
-      all.set(id, tally)
-      opened(incident, tally)
+    /** A leaf that opens an incident. One from before the period counts until it has an end. */
+    open: (id: string, incident: OpenedIncident, at: OpenedAt) => {
+      const tally = add(id, incident.severity, incident.agent_id, at)
+      if (tally !== null) opened(incident, tally)
     },
     /** The event of the opening, which stays when the leaf is erased. */
-    opening: (id: string, agent_id: string, severity: Severity, at: number) => {
-      if (!isChosen(agent_id) || all.has(id)) return
-      all.set(id, { ...fresh, agent_id, severity, opened: at, in_period: true })
-      unknown.add(id)
+    opening: (id: string, agent_id: string, severity: Severity, at: OpenedAt) => {
+      if (add(id, severity, agent_id, at) !== null) unknown.add(id)
     },
     /** A move in the period, or after it and before the cut-off; `by_system`: no member made it. */
     move: (id: string, to: IncidentState, at: number, is_in_period: boolean, by_system: boolean) => {
       const known = all.get(id)
-      if (known === undefined && !is_in_period) return
+      if ((known === undefined && !is_in_period) || isLater(id)) return
       const incident = known ?? { ...fresh, in_period: false }
       all.set(id, incident)
       incident.state = to
@@ -76,6 +82,10 @@ export function createIncidents(
       const known = all.get(id)
       if (known !== undefined && effect !== null) known.effect = effect
     },
+    /** Forgets incidents from before the period that had an end when it began. Once every entry was read. */
+    forgetEnded: () => {
+      for (const [id, one] of all) if (!one.in_period && one.moves.length === 0 && !isOpen(one)) all.delete(id)
+    },
     wanted: () => [...[...all].filter(([, { in_period }]) => !in_period).map(([id]) => id), ...unknown],
     /** The opening of an incident that `wanted` names. */
     learn: (id: string, incident: OpenedIncident, at: number) => {
@@ -85,6 +95,30 @@ export function createIncidents(
       if (!unknown.delete(id)) Object.assign(known, { agent_id, severity, opened: at })
       if (isChosen(agent_id)) opened(incident, known)
       else all.delete(id)
+    },
+  }
+}
+
+/** Adds incidents by the time by which they count: those of the period, and those from before it, of which the state counts. */
+function createAdder(
+  all: Map<string, IncidentTally>,
+  isChosen: (agent_id: string) => boolean,
+  placeOf: Period['placeOf'],
+) {
+  /** Of steps after the period: their moves do not count. */
+  const later = new Set<string>()
+  return {
+    isLater: (id: string) => later.has(id),
+    /** The incident if it is of the period and new. */
+    add: (id: string, severity: Severity, agent_id: string, at: OpenedAt): IncidentTally | null => {
+      if (!isChosen(agent_id) || all.has(id) || later.has(id)) return null
+      const place = placeOf(at.counts_at)
+      if (place === 'after') later.add(id)
+      if (place === 'before') all.set(id, { ...fresh, in_period: false })
+      if (place !== 'in') return null
+      const tally = { ...fresh, agent_id, severity, ...at, in_period: true }
+      all.set(id, tally)
+      return tally
     },
   }
 }
@@ -113,6 +147,7 @@ const fresh: Omit<IncidentTally, 'in_period'> = {
   state: 'open',
   effect: null,
   opened: null,
+  counts_at: null,
   moves: [],
   review: null,
   resolution: null,

@@ -5,16 +5,18 @@ import type { Integrity } from '../../report-data.js'
 import { addTo, byText } from './listing.js'
 
 export interface RejudgeTally {
-  /** Adds a step, in order; returns whether its task began in the period. */
+  /** Adds a step, in order; returns whether its task began in the entries that were read. */
   readonly add: (log_index: number, record: LogRecord, is_kept: boolean, reads_memory: boolean) => boolean
   /** A step whose record was deleted. */
   readonly addPruned: () => void
+  /** Of the steps without another reason. */
+  readonly policySets: () => Iterable<string>
   readonly finish: (isMissing: (policy_set: string) => boolean) => Integrity['rejudge']
 }
 
 /** `factsFrom`: the log index from which the log holds the facts of an agent. */
 export function createRejudgeTally(factsFrom: (agent_id: string) => number): RejudgeTally {
-  /** The tasks that began in the period, each with the reason that holds for all its later steps. */
+  /** The tasks that began in these entries, each with the reason that holds for all its later steps. */
   const began = new Map<string, RejudgeReason | null>()
   const reasons = new Map<RejudgeReason, number>()
   /** Steps without an earlier reason, by policy set. */
@@ -36,6 +38,7 @@ export function createRejudgeTally(factsFrom: (agent_id: string) => number): Rej
       steps += 1
       addTo(reasons, 'record_pruned')
     },
+    policySets: () => bySet.keys(),
     finish: (isMissing) => {
       let possible = 0
       for (const [policy_set, count] of bySet)

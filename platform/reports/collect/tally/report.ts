@@ -33,7 +33,8 @@ export function reportOf(state: TallyState, details: Details): ReportData {
   const { steps } = entries
   const { enforced, observed, waived, ...totals } = steps.totals
   const ungoverned = ids.filter((id) => (details.governance.get(id)?.ungoverned_seconds ?? 0) > 0)
-  for (const { in_period, opened } of incidents.all.values()) if (in_period) buckets.count(opened ?? 0, 'incidents')
+  for (const { in_period, counts_at } of incidents.all.values())
+    if (in_period) buckets.count(counts_at ?? 0, 'incidents')
   const oversight = {
     approvals: approvalsOf(state, details),
     changes: state.changes.listing(),
@@ -138,20 +139,22 @@ function incidentsOf({ incidents, agents }: TallyState, { ranked, listed }: Deta
 
 function approvalsOf({ entries, agents, policies }: TallyState, { approvers }: Details): BoundedRows<ApprovalResult> {
   const { rows, more } = entries.steps.approvals.listing()
-  const shown = rows.map((row): ApprovalResult => {
-    const { policy_id, policy_set, name, at, agent_id, task_id, step, outcome, approved_by_step } = row
-    return {
-      at,
-      agent_id,
-      agent_name: agents.nameOf(agent_id),
-      task_id,
-      step,
-      policy_name: name ?? policies.nameOf(policy_set, policy_id),
-      outcome,
-      approved_by_step,
-      approver: approvers.get(gateKey(row)) ?? null,
-    }
-  })
+  const shown = rows
+    .toSorted((a, b) => byText(a.at, b.at))
+    .map((row): ApprovalResult => {
+      const { policy_id, policy_set, name, at, agent_id, task_id, step, outcome, approved_by_step } = row
+      return {
+        at,
+        agent_id,
+        agent_name: agents.nameOf(agent_id),
+        task_id,
+        step,
+        policy_name: name ?? policies.nameOf(policy_set, policy_id),
+        outcome,
+        approved_by_step,
+        approver: approvers.get(gateKey(row)) ?? null,
+      }
+    })
   return { rows: shown, more }
 }
 

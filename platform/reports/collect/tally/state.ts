@@ -13,6 +13,8 @@ import { createWaivers } from './in-force/waivers.js'
 import { effectIn, movedTo, openedIn } from './incident-rows.js'
 import { createIncidents } from './incidents.js'
 import { type EventLeaf, eventOf, type OpenedLeaf, readLeaf, textOf } from './leaves.js'
+import { createOpeners, type Openers } from './openers.js'
+import { createPeriod, type Period } from './period.js'
 import { createPolicies } from './policies.js'
 import { createProblems } from './problems.js'
 import { createRejudgeTally } from './rejudge.js'
@@ -29,12 +31,14 @@ export function createState(work: ReportWork) {
   const chosen = agent_ids === null ? null : new Set(agent_ids)
   const problems = createProblems()
   const { report } = problems
+  const times = createPeriod(work.head)
+  const openers = createOpeners()
   const buckets = createBuckets(...activityOf(work))
-  const steps = createStepTally(chosen, buckets, period)
+  const steps = createStepTally(chosen, buckets, times)
   const waivers = createWaivers(period.from)
   const policies = createPolicies(steps.sets, waivers, report)
   const agents = createAgents(cut_off, as_of, chosen)
-  const incidents = createIncidents(chosen, policies.opened)
+  const incidents = createIncidents(chosen, times, policies.opened)
   const changes = createChanges(chosen)
   const policy_changes = createPolicyChanges(chosen)
   const people = createPeople()
@@ -45,9 +49,12 @@ export function createState(work: ReportWork) {
   const types = new Map<string, number>()
   /** Events about the workspace, its members, its retention and its holds, in any order. */
   const workspace: EventLeaf[] = []
-  const leaf = leafTaker({ removals, incidents, people, changes, policy_changes, unrecorded, engines })
+  const takers = { removals, incidents, people, changes, policy_changes, unrecorded, engines }
+  const leaf = leafTaker(takers, times, openers)
   const entries: EntryParts = {
-    period,
+    times,
+    receipts: work.receipts,
+    openers,
     tree: createTreeCheck(work, report),
     steps,
     rejudge: createRejudgeTally(agents.factsFrom),
@@ -81,29 +88,46 @@ type Takers = Pick<
   'removals' | 'incidents' | 'people' | 'changes' | 'policy_changes' | 'unrecorded' | 'engines'
 >
 
-/** Gives each leaf of the period that is not a step to the parts that count it. */
-function leafTaker({ removals, incidents, people, changes, policy_changes, unrecorded, engines }: Takers) {
-  return (opened: OpenedLeaf) => {
-    removals.add(opened)
-    const incident = openedIn(opened)
-    if (incident !== null) incidents.open(opened.subject_id, incident, Date.parse(opened.received_at))
-    const event = eventOf(opened)
+/** Gives each leaf that is not a step to the parts that count it: incidents by the steps that opened them, others by their receipt. */
+function leafTaker(
+  { removals, incidents, people, changes, policy_changes, unrecorded, engines }: Takers,
+  { placeOf }: Period,
+  openers: Openers,
+) {
+  return (leaf: OpenedLeaf) => {
+    openers.leaf()
+    const opened = Date.parse(leaf.received_at)
+    const isInPeriod = placeOf(opened) === 'in'
+    if (isInPeriod) removals.add(leaf)
+    const incident = openedIn(leaf)
+    if (incident !== null) {
+      const counts_at = (incident.step === null ? null : openers.timeOf(incident)) ?? opened
+      incidents.open(leaf.subject_id, incident, { opened, counts_at })
+    }
+    const event = eventOf(leaf)
     if (event === null) return
-    for (const part of [changes, policy_changes, unrecorded]) part.add(event)
+    if (isInPeriod) for (const part of [changes, policy_changes, unrecorded]) part.add(event)
     people.note(event)
     if (event.kind === 'engine.state') engines.event(event.log_index)
-    noteIncident(incidents, event, true)
+    if (event.kind === 'incident.opened') {
+      const { agent_id, severity, task_id, policy_id } = event.data
+      const at = Date.parse(event.at)
+      const counts_at = openers.timeOf({ policy_id: Number(policy_id), task_id: textOf(task_id), step: null }) ?? at
+      const known = [textOf(agent_id) ?? '', (textOf(severity) ?? 'low') as Severity] as const
+      incidents.opening(event.subject_id, ...known, { opened: at, counts_at })
+    }
+    noteIncident(incidents, event, isInPeriod)
   }
 }
 
-/** The part of the period in which the log had entries up to the cut-off; ms since 1970. */
-function activityOf({ head, log_began }: ReportWork): [from: number, to: number] {
-  const { period, as_of } = head
+/** The part of the period in which something can count, up to the cut-off; ms since 1970. */
+function activityOf({ head }: ReportWork): [from: number, to: number] {
+  const { period, by, as_of, log_began } = head
   if (log_began === null) return [0, 0]
-  // The entries of the millisecond of the checkpoint belong to it.
+  // Steps can have occurred before the log began. The entries of the millisecond of the checkpoint belong to it.
   return [
-    Math.max(Date.parse(period.from), Date.parse(log_began)),
-    Math.min(Date.parse(period.to), Date.parse(as_of) + 1),
+    by === 'occurred' ? Date.parse(period.from) : Math.max(Date.parse(period.from), Date.parse(log_began)),
+    by === 'occurred' ? Date.parse(period.to) : Math.min(Date.parse(period.to), Date.parse(as_of) + 1),
   ]
 }
 
@@ -112,9 +136,6 @@ export function noteIncident(incidents: TallyState['incidents'], event: EventLea
   const to = movedTo(event)
   const at = Date.parse(event.at)
   if (to !== null) incidents.move(event.subject_id, to, at, is_in_period, event.actor_kind === 'system')
-  const { agent_id, severity } = event.data
-  if (event.kind === 'incident.opened' && is_in_period)
-    incidents.opening(event.subject_id, textOf(agent_id) ?? '', (textOf(severity) ?? 'low') as Severity, at)
   incidents.effect(event.subject_id, effectIn(event))
   if (event.kind === 'incident.noted' && is_in_period) incidents.note(event.subject_id)
 }

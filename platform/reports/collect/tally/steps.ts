@@ -1,4 +1,4 @@
-// The steps of the period: by agent, task, type, time and policy set, with their violations.
+// The steps that count: by agent, task, type, time and policy set, with their violations.
 import { occurredAt } from '@svc/proof'
 import { canonicalType, type LogRecord } from '@svc/schemas'
 import { maxApprovals, maxStepTypes } from '../bounds.js'
@@ -6,6 +6,7 @@ import type { ViolationRow } from '../messages.js'
 import type { Buckets } from './buckets.js'
 import { createClaims } from './claims.js'
 import { addTo, boundedList } from './listing.js'
+import type { Moment, Period } from './period.js'
 
 export interface AgentTally {
   tasks: number
@@ -96,9 +97,8 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
   const agents = new Map<string, AgentTally>()
   const sets = new Map<string, SetTally>()
   const types = new Map<string, number>()
-  // A task's first entry has `seq` 1: only tasks that began earlier, or whose first entry is altered, are remembered by name here.
-  const continued = new Set<string>()
-  const timeOf = createTimes()
+  const isNewTask = createTasks(period.by_sender)
+  const evaluatedAt = createTimes()
   const approvals = boundedList<ApprovalTally>(maxApprovals)
 
   const approval = (row: ApprovalTally) => {
@@ -114,33 +114,35 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
     types,
     approvals,
     add: (record: LogRecord, step_facts: EvaluatedStep) => {
-      const { began, violations, given, decided, applied, outcome } = step_facts
-      const { agent_id, task_id, received_at, policy_set, step } = record
+      const { counts_at, began, violations, given, decided, applied, outcome } = step_facts
+      const { agent_id, task_id, policy_set, step } = record
       if (chosen !== null && !chosen.has(agent_id)) return
-      const agent = agentIn(agents, record)
-      const isNew = record.seq === 1 || (!began && !continued.has(task_id))
-      if (isNew && record.seq !== 1) continued.add(task_id)
+      const evaluated = evaluatedAt(record, began)
+      claims.received(record, decided)
+      const { time, at } = counts_at
+      if (period.placeOf(time) !== 'in') return
+      const agent = agentIn(agents, agent_id, at)
+      const isNew = isNewTask(record, began)
       if (isNew) totals.tasks += 1
       if (isNew) agent.tasks += 1
       totals.steps += 1
       agent.steps += 1
-      agent.last_step_at = received_at
+      if (at < agent.first_step_at) agent.first_step_at = at
+      if (at > agent.last_step_at) agent.last_step_at = at
       const type = canonicalType(record.step_type)
       addTo(types, types.size < maxStepTypes || types.has(type) ? type : 'other')
       const set = setOf(sets, policy_set)
       addTo(set.steps, agent_id)
       for (const id of applied) addTo(set.applied, id)
-      const time = Date.parse(received_at)
-      claims.decision(agent_id, time, decided)
-      claims.time(record.timestamp)
+      claims.counted(record, decided)
       // What an erased gate approved cannot be read.
       if (decided === null && type === 'step.gate') totals.gates_erased += 1
       buckets.count(time, 'steps')
       agent.violations += violations.length
       if (violations.length > 0) buckets.count(time, 'violations', violations.length)
-      if (countViolations(totals, set, violations, timeOf(record, began))) totals.steps_in_violation += 1
+      if (countViolations(totals, set, violations, evaluated)) totals.steps_in_violation += 1
       if (outcome !== 'blocked' && violations.some(isCritical)) totals.critical_steps += 1
-      const shown = { at: received_at, agent_id, task_id, step, policy_set }
+      const shown = { at, agent_id, task_id, step, policy_set }
       for (const [, policy_id, name, , , , asks] of violations)
         if (asks === true) approval({ ...shown, policy_id, name, outcome, approved_by_step: null })
       for (const { policy_id, approved_by_step } of given)
@@ -149,7 +151,19 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
   }
 }
 
-/** When each step counts as having occurred, ms since 1970; too early, and not exact, in a task that began before the period. */
+/** Whether a counted step is the first counted one of its task. `by_sender`: the first entry of a task can be one that does not count. */
+function createTasks(by_sender: boolean) {
+  // A task's first entry has `seq` 1: otherwise only tasks that began earlier, or whose first entry is altered, are remembered by name.
+  const known = new Set<string>()
+  return ({ task_id, seq }: LogRecord, began: boolean): boolean => {
+    if (!by_sender && (seq === 1 || began)) return seq === 1
+    if (known.has(task_id)) return false
+    known.add(task_id)
+    return true
+  }
+}
+
+/** When each step counts as having occurred, ms since 1970; too early, and not exact, in a task that began before the entries that were read. */
 function createTimes() {
   const last = new Map<string, number>()
   return ({ task_id, timestamp, seq }: LogRecord, began: boolean): EvaluatedAt => {
@@ -166,7 +180,8 @@ interface EvaluatedAt {
 
 /** What is known of a step beside its record. */
 export interface EvaluatedStep {
-  /** Whether its task began in the period. */
+  readonly counts_at: Moment
+  /** Whether its task began in the entries that were read. */
   readonly began: boolean
   readonly violations: readonly ViolationRow[]
   readonly given: readonly GivenApproval[]
@@ -178,20 +193,15 @@ export interface EvaluatedStep {
   readonly outcome: Exclude<AskOutcome, 'given'>
 }
 
-interface Period {
-  readonly from: string
-  readonly to: string
-}
-
 export interface GivenApproval {
   readonly policy_id: number
   readonly approved_by_step: number | null
 }
 
-function agentIn(agents: Map<string, AgentTally>, { agent_id, received_at }: LogRecord): AgentTally {
+function agentIn(agents: Map<string, AgentTally>, agent_id: string, at: string): AgentTally {
   const known = agents.get(agent_id)
   if (known !== undefined) return known
-  const added = { tasks: 0, steps: 0, violations: 0, first_step_at: received_at, last_step_at: received_at }
+  const added = { tasks: 0, steps: 0, violations: 0, first_step_at: at, last_step_at: at }
   agents.set(agent_id, added)
   return added
 }
