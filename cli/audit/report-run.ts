@@ -15,6 +15,7 @@ import { openProgress, type ReportProgress } from './report-progress.js'
 export interface ReportOptions {
   readonly from?: string
   readonly to?: string
+  readonly by?: string
   readonly format?: string
   readonly cutOff?: string
   readonly id?: string
@@ -61,16 +62,16 @@ function assertFolder(out: string): void {
   if (!existsSync(folder)) throw new UsageError(`\`--out\` is \`${out}\`: the folder \`${folder}\` does not exist`)
 }
 
-function pathOf(id: string, { from, to, format, cutOff, agents }: ReportOptions): string {
-  if ([from, to, format, cutOff].some((one) => one !== undefined) || agents.length > 0)
+function pathOf(id: string, { from, to, by, format, cutOff, agents }: ReportOptions): string {
+  if ([from, to, by, format, cutOff].some((one) => one !== undefined) || agents.length > 0)
     throw new UsageError(
-      'give either `--id` or a period: a report that was requested has its period, format and agents',
+      'give either `--id` or a period: a report that was requested has its period, times, format and agents',
     )
   if (/^rep_[0-9a-f]{32}$/.test(id)) return `/api/v1/reports/${id}`
   throw new UsageError(`\`--id\` is \`${id}\`: write the id of a report, which \`svc reports\` lists`)
 }
 
-function requestOf({ from, to, format = 'pdf', cutOff, agents }: ReportOptions): ReportRequest {
+function requestOf({ from, to, by, format = 'pdf', cutOff, agents }: ReportOptions): ReportRequest {
   if (cutOff !== undefined && !/^[1-9]\d{0,14}$/.test(cutOff))
     throw new UsageError(`\`--cut-off\` is \`${cutOff}\`: write the size of a published checkpoint, a number`)
   const now = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString()
@@ -81,6 +82,7 @@ function requestOf({ from, to, format = 'pdf', cutOff, agents }: ReportOptions):
     from: timeOption('--from', from) ?? new Date(last - defaultDays * dayMs).toISOString(),
     to: end,
     format: format as Report['format'],
+    ...(by !== undefined && { by: by as Report['by'] }),
     ...(agents.length > 0 && { agent_ids: [...agents] }),
     ...(cutOff !== undefined && { cut_off: Number(cutOff) }),
   }
@@ -152,10 +154,10 @@ function pause(seconds: number): Promise<void> {
   return setTimeout(1000 * Math.min(maxPauseSeconds, Math.max(1, seconds)))
 }
 
-/** Such as `report-2026-01-01--2026-01-31.pdf`. */
-function fileNameOf({ from, to, format }: Report): string {
+/** Such as `report-2026-01-01--2026-01-31.pdf`, and `report-2026-01-01--2026-01-31-occurred.pdf` by the times of senders. */
+function fileNameOf({ from, to, by, format }: Report): string {
   const last = new Date(Date.parse(to) - 1).toISOString()
-  return `report-${from.slice(0, 10)}--${last.slice(0, 10)}.${format}`
+  return `report-${from.slice(0, 10)}--${last.slice(0, 10)}${by === 'occurred' ? '-occurred' : ''}.${format}`
 }
 
 /** Removes a file that is not the issued one, and rejects. */
@@ -183,12 +185,13 @@ async function whenSigned(client: Client, { log_index }: Report, progress: Repor
 }
 
 function linesOf({ svc, workspace }: Client, report: Report, file: string, isSigned: boolean): string[] {
-  const { id, from, to, cut_off, sha256, log_index } = report
+  const { id, from, to, by, cut_off, sha256, log_index } = report
+  const times = by === 'occurred' ? ', by the times that senders state' : ''
   const bundle = `${file.replace(/\.(pdf|xml|json)$/, '')}.zip`
   const get = `${svc} bundle --report ${id} --out ${shellWord(bundle)}`
   const verify = `${svc} verify ${shellWord(bundle)} --trust trust.policy --report ${shellWord(file)}`
   return [
-    `${file}: ${workspace().name}, ${from} to ${to}, as of ${cut_off} entries of the log`,
+    `${file}: ${workspace().name}, ${from} to ${to}${times}, as of ${cut_off} entries of the log`,
     `its SHA-256 is ${sha256}, which entry ${log_index} of the log holds`,
     `verify it${isSigned ? '' : ', when that entry is signed,'} with \`${get}\` and \`${verify}\``,
   ]

@@ -22,13 +22,17 @@ const report: Subcommand = {
       'start of the period, such as 2026-01-01 or 2026-01-01T09:00:00Z (default: 30 days before its end)',
     ],
     ['--to <time>', 'end of the period: a day, which is included, or a time, which is not (default: now)'],
+    [
+      '--by <time>',
+      'time by which a step counts: received, or occurred: when it occurred, as its sender states (default: received)',
+    ],
     ['--format <format>', 'pdf: PDF/A-3 with the XML attached; xml and json: OSCAL assessment results (default: pdf)'],
     ['--cut-off <size>', 'size of a published checkpoint: the report is as of it (default: the latest)'],
     ['--id <id>', 'a report that was requested before, instead of a period'],
     ['--out <file>', 'file to write (default: a name with the period)'],
   ],
   lists: [['--agent <agent>', 'id or key of an agent of the report (default: all)']],
-  choices: { format: ['pdf', 'xml', 'json'] },
+  choices: { format: ['pdf', 'xml', 'json'], by: ['received', 'occurred'] },
   run: async (client, _args, options, { agent = [] }) => {
     const { getReport } = await import('./report-run.js')
     return getReport(client, { ...options, agents: agent })
@@ -40,11 +44,11 @@ const reports: Subcommand = {
   description: 'list the reports of your workspace, newest first',
   run: async ({ get, svc }) => {
     const list = await get<ReportList>('/api/v1/reports?limit=200')
-    const rows = list.reports.map(({ id, status, format, from, to, cut_off }) => [
+    const rows = list.reports.map(({ id, status, format, from, to, by, cut_off }) => [
       id,
       status,
       format,
-      `${from} to ${to}`,
+      `${from} to ${to}${by === 'occurred' ? ', by occurred' : ''}`,
       `as of ${cut_off} entries`,
     ])
     const left = list.total - rows.length

@@ -93,11 +93,37 @@ describe('svc report', () => {
     expect(existsSync(join(folder, file))).toBe(true)
   })
 
+  it('counts steps by the times that their senders state, and verifies the file', async () => {
+    const period = ['--from', '2026-01-05', '--to', '2026-01-05', '--format', 'json']
+    const { code, stdout } = await auditor('report', ...period, '--by', 'occurred')
+    const file = 'report-2026-01-05--2026-01-05-occurred.json'
+    expect([code, stdout.split('\n', 1)[0]]).toEqual([
+      0,
+      expect.stringMatching(
+        /^\S+-occurred\.json: Acme, \S+ to \S+, by the times that senders state, as of \d+ entries/,
+      ),
+    ])
+    expect(readFileSync(join(folder, file), 'utf8')).toContain('1 of 1 step was received after the period')
+    const [, get = '', , verify = ''] = stdout.split('`')
+    expect(await pasted(get)).toContain('occurred.zip: the log of Acme')
+    writeFileSync(join(folder, 'trust.policy'), (await auditor('checkpoint')).stdout)
+    const verdict = await pasted(verify)
+    expect(verdict).toContain('occurred.zip: valid')
+    expect(verdict).toContain('by the times that senders state; entry')
+    expect(verdict).not.toContain('another period')
+    expect((await auditor('reports')).stdout).toContain('to 2026-01-06T00:00:00.000Z, by occurred  as of')
+    const plain = await auditor('report', ...period, '--json')
+    const { file: other, report } = JSON.parse(plain.stdout) as { file: string; report: Report }
+    expect([other, report.by]).toEqual(['report-2026-01-05--2026-01-05.json', 'received'])
+  })
+
   it.each([
     [['--from', 'yesterday'], 1, '`--from` is `yesterday`: write a day, such as 2026-01-01'],
     [['--from', '2026-02-01', '--to', '2026-01-01'], 1, '`to`: must be later than `from`'],
     [['--from', '2999-01-01', '--to', '2999-01-02'], 1, '`from`: must not be in the future'],
     [['--agent', 'a', '--agent', 'b'], 1, 'has the id or key `b`: it has'],
+    [['--by', 'other'], 2, 'Allowed choices are received, occurred'],
+    [['--id', `rep_${'0'.repeat(32)}`, '--by', 'occurred'], 2, 'give either `--id` or a period'],
     [['--format', 'docx'], 2, 'Allowed choices are pdf, xml, json'],
     [['--cut-off', 'x'], 2, '`--cut-off` is `x`: write the size of a published checkpoint'],
     [['--id', 'x'], 2, '`--id` is `x`: write the id of a report, which'],
