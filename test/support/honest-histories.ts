@@ -21,7 +21,7 @@ const kinds: readonly StepKind[] = ['model', 'pay', 'waived', 'waived', 'secret'
 export function honestActs(seed: number): Act[] {
   const random = numbers(seed)
   const kind = random()
-  if (kind < 0.1) return calmActs(kind < 0.05)
+  if (kind < 0.1) return calmActs(kind < 0.04, kind < 0.07)
   const first: Act[] = agents.flatMap((agent) => [
     { act: 'register', agent },
     { act: 'assign', agent, waives: waivable.filter(() => random() < 0.5), waived_days: pick(random, [1, 30, 300]) },
@@ -34,13 +34,13 @@ export function honestActs(seed: number): Act[] {
 }
 
 /** A workspace in which everything was decided and answered. */
-function calmActs(has_incident: boolean): Act[] {
+function calmActs(has_secret: boolean, is_owned: boolean): Act[] {
   const agent = 'desk'
-  const steps: readonly StepKind[] = ['start', has_incident ? 'secret' : 'model', 'end']
+  const steps: readonly StepKind[] = ['start', has_secret ? 'secret' : 'model', 'end']
   const order = steps.map((_, index) => index)
   const beat = { act: 'beat', agent, run: 'one', minutes_ago: 1 } as const
   return [
-    { act: 'register', agent, owned: !has_incident },
+    { act: 'register', agent, owned: is_owned && !has_secret },
     { act: 'assign', agent, waives: [], waived_days: 30 },
     { ...beat, ended: false },
     { act: 'task', agent, task: 'a task', steps, order, decided: true, days_ago: 0, again: false },
