@@ -57,6 +57,8 @@ describe.each(isFull ? databases : databases.slice(0, 1))('on $kind, the content
     expect(data.agents.rows).toEqual([agent])
     expect(data.incidents.list.rows.every(({ agent_id }) => agent_id === agent?.agent_id)).toBe(true)
     expect(data.integrity.rehashed).toBe(plan.cut_off)
+    // The bundle has the policy sets of the other agents too.
+    expect(reasons(data.integrity).map(({ reason }) => reason)).not.toContain('policy_set_missing')
     expect([data.retention.holds.rows, data.retention.erasures.rows]).toEqual([[], []])
   })
 
