@@ -87,7 +87,11 @@ const players: Players = {
   wait: async ({ wait }, { minutes }) => wait(minutes * minute),
   register: (workspace, { agent, owned = false }) => {
     const owner = owned ? { owner_id: 'mia', purpose: 'answers mails' } : {}
-    return registerAgent(workspace, workspace.scope, workspace.key, { agent_key: agent, name: `The ${agent}`, ...owner })
+    return registerAgent(workspace, workspace.scope, workspace.key, {
+      agent_key: agent,
+      name: `The ${agent}`,
+      ...owner,
+    })
   },
   assign,
   write: (workspace, { mode }) => createPolicy(workspace, workspace.scope, readNewPolicy({ ...written, mode })),

@@ -71,11 +71,7 @@ export function createIncidents(
       all.set(id, incident)
       incident.state = to
       if (is_in_period) incident.moves = [...incident.moves, to]
-      if (incident.opened === null) return
-      const seconds = Math.max(0, Math.floor((at - incident.opened) / 1000))
-      // The system reviews nothing: it resolves an expired question whose step a person approved later.
-      if (!by_system) incident.review ??= seconds
-      if (to === 'resolved') incident.resolution ??= seconds
+      noteTimes(incident, to, at, by_system)
     },
     /** The effect at the opening, or a later one before the cut-off. */
     effect: (id: string, effect: Effect | null) => {
@@ -97,6 +93,14 @@ export function createIncidents(
       else all.delete(id)
     },
   }
+}
+
+/** How long the first review and the first resolution took. The system reviews nothing: it resolves what was approved later. */
+function noteTimes(incident: IncidentTally, to: IncidentState, at: number, by_system: boolean): void {
+  if (incident.opened === null) return
+  const seconds = Math.max(0, Math.floor((at - incident.opened) / 1000))
+  if (!by_system) incident.review ??= seconds
+  if (to === 'resolved') incident.resolution ??= seconds
 }
 
 /** Adds incidents by the time by which they count: those of the period, and those from before it, of which the state counts. */
