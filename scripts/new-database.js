@@ -67,10 +67,11 @@ function contentsOf() {
     hash.update(readFileSync(fileURLToPath(new URL('../package.json', import.meta.resolve(name)))))
   hash.update(readFileSync(`${dist}db/boss.js`))
   for (const text of jobDefinitions()) hash.update(text)
-  for (const name of readdirSync(`${dist}db/migrations`)
-    .filter((name) => name.endsWith('.js'))
-    .sort())
-    hash.update(readFileSync(`${dist}db/migrations/${name}`))
+  for (const folder of ['migrations', 'schema'])
+    for (const name of readdirSync(`${dist}db/${folder}`)
+      .filter((name) => name.endsWith('.js'))
+      .sort())
+      hash.update(readFileSync(`${dist}db/${folder}/${name}`))
   return hash.digest('hex')
 }
 

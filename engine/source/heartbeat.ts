@@ -98,12 +98,9 @@ function stateNow(source: PolicySource, instance_id: string, version: string, no
 /** Null when the platform has stored the state, or rejects it for good (422); else the problem. */
 async function post(address: PlatformAddress, interval: Interval, closing: AbortSignal): Promise<string | null> {
   const { origin } = endpointOf(address.url, path)
-  const { ended, ...others } = interval
   try {
     const status = await statusOf(address, interval, closing)
-    if (status < 300) return null
-    // A platform of an earlier version knows no ends.
-    if (status === 422) return ended === undefined ? null : post(address, others, closing)
+    if (status < 300 || status === 422) return null
     return `${origin} rejects heartbeats (${status}); up to ${maxIntervals} states are kept and sent later`
   } catch {
     return `${origin} cannot be reached for heartbeats; up to ${maxIntervals} states are kept and sent later`

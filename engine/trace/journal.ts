@@ -5,7 +5,6 @@ import { type HeldFolder, holdFolder, leftFolders } from './journal-folders.js'
 import { createReader } from './journal-reader.js'
 import { createWriter, type Writer } from './journal-writer.js'
 import { countLines } from './line-count.js'
-import { readOlderQueue, removeOlderQueue } from './older-queue.js'
 import type { TraceBytes } from './recall.js'
 import { endOfSegments, moveSegments, openSegments, type Segments } from './segments.js'
 import { segmentsInMemory } from './segments-in-memory.js'
@@ -78,7 +77,6 @@ interface Opened {
   readonly sent: number
   /** Lines that earlier processes could not write before they ended. */
   readonly lost: number
-  readonly older: readonly string[]
   readonly folder: string | null
   readonly left: readonly HeldFolder[]
   readonly note: (position: Position) => void
@@ -86,7 +84,7 @@ interface Opened {
 }
 
 const nothing = () => undefined
-const inMemory = { sent: 0, lost: 0, older: [], folder: null, left: [], note: nothing, release: nothing }
+const inMemory = { sent: 0, lost: 0, folder: null, left: [], note: nothing, release: nothing }
 
 function tryOpen(parent: string, name: string, limits: JournalLimits, report: (line: string) => void): Opened | null {
   const held = holdFolder(parent, name)
@@ -104,7 +102,6 @@ function tryOpen(parent: string, name: string, limits: JournalLimits, report: (l
 function openIn({ folder, renew, release }: HeldFolder, left: readonly HeldFolder[], limits: JournalLimits): Opened {
   const own = readCursor(folder)
   const folders = [folder, ...left.map((one) => one.folder)]
-  const older = folders.flatMap(readOlderQueue)
   const lost = folders.reduce((sum, path) => sum + readCursor(path).unwritten, 0)
   const last = endOfSegments(folder, 0)
   // Beyond the last line there is nothing that could have arrived: what is there is sent again, which adds nothing.
@@ -117,7 +114,6 @@ function openIn({ folder, renew, release }: HeldFolder, left: readonly HeldFolde
     segments,
     sent: Math.max(noted, segments.start()),
     lost,
-    older,
     folder,
     left,
     note: cursor.write,
@@ -181,7 +177,7 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     lost: () => lost,
     noteUnsaved: keeping.noteUnsaved,
     isDurable: () => folder !== null && writer.isEmpty(),
-    folders: takeOver(opened, writer, (line) => addUpTo(line, Number.POSITIVE_INFINITY)),
+    folders: takeOver(opened, writer),
     close: async () => {
       await lines.stop()
       await closeAll(flush, segments.close, opened.release)
@@ -225,12 +221,10 @@ async function closeAll(flush: () => Promise<void>, close: () => Promise<void>, 
   }
 }
 
-/** Adds the lines of queues of an older form, and gives up the folders that others left; returns the folders. */
-function takeOver({ folder, left, older }: Opened, writer: Writer, add: (line: string) => void): readonly string[] {
+/** Gives up the folders that others left; returns the folders. */
+function takeOver({ folder, left }: Opened, writer: Writer): readonly string[] {
   const folders = folder === null ? [] : [folder, ...left.map((one) => one.folder)]
-  for (const line of older) add(line)
   writer.drain()
-  if (writer.isEmpty()) for (const path of folders) removeOlderQueue(path)
   for (const { release } of left) release()
   return folders
 }

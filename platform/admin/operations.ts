@@ -28,10 +28,9 @@ export const adminOperations: readonly AdminOperation[] = [
     name: 'release',
     summary: 'release a waitlisted account (SVC_REGISTRATION_CAP)',
     argument: 'email',
-    run: async ({ db, clock }, email) => {
+    run: async ({ db }, email) => {
       const { releaseAccount } = await import('../access/commands/release-account.js')
-      const { connectLibrary } = await import('../git/commands/connect-library.js')
-      await releaseAccount(db, email, clock(), connectLibrary)
+      await releaseAccount(db, email)
       return [`${email}: released`]
     },
   },

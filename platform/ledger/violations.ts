@@ -1,15 +1,9 @@
 // The violations of each entry, with their evidence: stored beside the log, which commits to the codes only.
 import { messageOfViolation } from '@svc/engine'
-import type { StepViolation, ViolationDetails } from '@svc/schemas'
+import type { StepViolation } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { insertRows } from '../db/sql.js'
-
-/** Details of a violation as the API returns them: rows of earlier versions have `message` instead of `reason`. */
-export function shownDetails(stored: ViolationDetails & { readonly message?: string }): ViolationDetails {
-  const { message, ...details } = stored
-  return message === undefined ? stored : { ...details, reason: message }
-}
 
 /** A row read with `violationColumns`. */
 export type StoredViolation = Omit<StepViolation, 'asks' | 'message'> & { readonly asks: boolean | null }
@@ -17,7 +11,7 @@ export type StoredViolation = Omit<StepViolation, 'asks' | 'message'> & { readon
 /** Rows read with `violationColumns`, as the API returns them. */
 export function shownViolations(stored: readonly StoredViolation[]): StepViolation[] {
   return stored.map(({ asks, ...row }) => {
-    const shown = { ...row, ...(asks === true && { asks }), violation_details: shownDetails(row.violation_details) }
+    const shown = { ...row, ...(asks === true && { asks }) }
     return { ...shown, message: messageOfViolation(shown) }
   })
 }

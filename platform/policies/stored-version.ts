@@ -11,7 +11,7 @@ interface Wanted {
   readonly commit_sha: string | null
 }
 
-/** Null for a version whose text was not stored: that of an earlier release. */
+/** Null for a version whose text is not stored. */
 export async function storedVersion(
   { manifests }: BaselineParts,
   scope: Scope,

@@ -46,7 +46,7 @@ export interface PolicyChangeResult {
   /** The level of a written policy that is for the agents of one risk level. */
   readonly risk_classification: string | null
   readonly effect: 'stricter' | 'looser' | 'changed' | 'none'
-  /** False for an event of an earlier release, which holds no values. */
+  /** False for an event that holds no values. */
   readonly recorded: boolean
   readonly policies: readonly PolicyValues[]
   /** Changed values that are not listed. */

@@ -1,14 +1,5 @@
 // The queue on disk: what it holds after a crash, in several processes, and beyond its bounds.
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openJournal } from '../../engine/trace/journal.js'
@@ -157,22 +148,6 @@ describe('a journal', () => {
     await removeFirst(next, 11)
     await next.close()
     expect(opened(`${name}`).size()).toBe(0)
-  })
-
-  it('takes the queues of earlier versions over once', async () => {
-    const name = `j${names++}`
-    for (const [folder, text] of [
-      [name, '+[0]\n+[1]\n-1\n+[2]\n+[torn'],
-      [`${name}-2`, '+[3]\n'],
-    ] as const) {
-      mkdirSync(join(parent, folder), { recursive: true })
-      writeFileSync(join(parent, folder, 'queue.jsonl'), text)
-    }
-    const journal = opened(name)
-    expect(await allLines(journal)).toEqual(['[1]', '[2]', '[3]'])
-    await journal.close()
-    expect(existsSync(join(parent, name, 'queue.jsonl'))).toBe(false)
-    expect(await allLines(opened(name))).toEqual(['[1]', '[2]', '[3]'])
   })
 
   it('goes on after files that another program has removed', async () => {

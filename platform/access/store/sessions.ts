@@ -112,14 +112,6 @@ export async function setSessionOrgUnscoped(tx: Transaction, session_id: string,
   await tx.query('update sessions set current_org = $2 where session_id = $1', [session_id, org_id])
 }
 
-/** Switches the person's sessions without a workspace to this one. */
-export async function switchSessionsUnscoped(tx: Transaction, person_id: string, org_id: string): Promise<void> {
-  await tx.query('update sessions set current_org = $2 where person_id = $1 and current_org is null', [
-    person_id,
-    org_id,
-  ])
-}
-
 /** Switches the person's sessions in this workspace to their personal one. */
 export async function leaveSessionsUnscoped(tx: Transaction, person_id: string, org_id: string): Promise<void> {
   await tx.query(

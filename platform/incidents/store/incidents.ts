@@ -5,7 +5,6 @@ import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { columnsOf, insertRows, utc } from '../../db/sql.js'
 import { appendLeaves, appendLeavesAt, type NewLeaf } from '../../ledger/leaves.js'
-import { shownDetails } from '../../ledger/violations.js'
 
 /** Violations with the same key are occurrences of one incident. */
 export interface IncidentKey {
@@ -135,11 +134,6 @@ export const incidentColumns = `id, log_index, agent_id, task_id, log_id, step, 
   json_build_object('blocked', blocked, 'executed', executed, 'unknown', occurrences - blocked - executed) as effects, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
   history`
 
-/** A row of `incidentColumns` as callers see it. */
-export function shownIncident(row: Incident): Incident {
-  return { ...row, violation_details: shownDetails(row.violation_details) }
-}
-
 /** Null when the incident does not exist. */
 export function findIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
   return incidentAt(scope, tx, id, '')
@@ -153,13 +147,13 @@ export function lockIncident(scope: Scope, tx: Transaction, id: string): Promise
 async function incidentAt({ org_id }: Scope, tx: Transaction, id: string, lock: '' | 'for update') {
   const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2 ${lock}`
   const [incident] = await tx.query<Incident>(text, [org_id, id])
-  return incident === undefined ? null : shownIncident(incident)
+  return incident ?? null
 }
 
 /** The incidents with these ids, in any order. */
 export async function findIncidents({ org_id }: Scope, tx: Transaction, ids: readonly string[]): Promise<Incident[]> {
   const text = `select ${incidentColumns} from incidents where org_id = $1 and id = any($2::text[])`
-  return (await tx.query<Incident>(text, [org_id, ids])).map(shownIncident)
+  return tx.query<Incident>(text, [org_id, ids])
 }
 
 /** What the platform found of the violation that opened an incident. */
@@ -203,5 +197,5 @@ export async function updateIncident(
   )
   if (incident === undefined) return null
   await appendLeaves(scope, tx, now, [leafOf(id, change)])
-  return shownIncident(incident)
+  return incident
 }

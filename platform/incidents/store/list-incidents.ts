@@ -6,7 +6,7 @@ import type { Scope } from '../../db/scope.js'
 import { type Filters, filters, readByIndex } from '../../db/sql.js'
 import { readLogSize } from '../../ledger/log.js'
 import { type IndexRange, rangeOf } from '../../ledger/log-range.js'
-import { incidentColumns, shownIncident } from './incidents.js'
+import { incidentColumns } from './incidents.js'
 
 /** From the lowest. */
 const severities = ['low', 'medium', 'high', 'critical']
@@ -31,7 +31,7 @@ export async function listIncidents(
      )) order by log_index desc, id limit ${limit}`,
     where.values,
   )
-  return { rows: rows.map(shownIncident), total }
+  return { rows, total }
 }
 
 /** The names of policies with incidents that contain the text, in any case. */

@@ -11,8 +11,8 @@ interface RetiringKey {
   readonly seed: string
   /** When it ceases to sign, ms since 1970. */
   readonly until: number
-  /** When it was replaced, ms since 1970; absent when an earlier release rotated it. */
-  readonly replaced?: number
+  /** When it was replaced, ms since 1970 */
+  readonly replaced: number
   /** Whether it may have been stolen. */
   readonly stolen?: boolean
 }

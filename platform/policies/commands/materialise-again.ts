@@ -20,7 +20,6 @@ export async function materialiseAgain(
 ): Promise<void> {
   for (const assignment of await assignmentsOf(scope, tx, [agent.agent_id])) {
     const { manifest_sha: blob_sha, commit_sha } = assignment
-    // Only a baseline of an earlier release has no stored text, and it names no level.
     const version = await storedVersion(parts, scope, tx, assignment, { blob_sha, commit_sha })
     if (version === null) continue
     const after = policiesFor(agent, version, assignment)

@@ -90,7 +90,7 @@ function effect(pen: Pen, { effect: found, recorded }: PolicyChangeResult): Bloc
 }
 
 function values(pen: Pen, { kind, recorded, policies, more_values }: PolicyChangeResult): Block {
-  if (!recorded) return pen.text('The event is of an earlier release, which recorded no values.', { style: 'cell' })
+  if (!recorded) return pen.text('The event holds no values.', { style: 'cell' })
   if (policies.length === 0) {
     const whole = kind === 'assignment.created' || kind === 'assignment.removed'
     return pen.text(whole ? 'All policies of the manifest.' : 'No value differs.', { style: 'cell' })

@@ -1,7 +1,5 @@
 // The library in every workspace, new and old: an ordinary repository whose files are those of the build.
 import { execFileSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { validateFiles } from '@svc/engine'
 import { baseline, library, libraryListing } from '@svc/library'
 import { readConfig } from '@svc/platform'
@@ -14,16 +12,13 @@ import type {
   Repository,
   RepositoryList,
 } from '@svc/schemas'
-import type { Knex } from 'knex'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { releaseAccount } from '../../../platform/access/commands/release-account.js'
 import { openDatabase } from '../../../platform/db/db.js'
-import { connectLibrary } from '../../../platform/git/commands/connect-library.js'
 import { type MailServer, startMailServer } from '../../support/mail.js'
 import { join, type SignedIn, signedIn } from '../../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
-import { serverKey } from '../../support/process.js'
 import { soon } from '../../support/soon.js'
 
 type Call = SignedIn['call']
@@ -87,7 +82,7 @@ describe('the library', () => {
     const late = await signedIn(platform, mails, 'late@example.org')
     expect((await late.me()).is_capped).toBe(true)
     const db = await openDatabase(readConfig(platform.env).value)
-    await releaseAccount(db, late.email, Date.now(), connectLibrary)
+    await releaseAccount(db, late.email)
     await db.close()
     await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name: 'Acme' })
     const workspaces: [string, Call][] = [
@@ -156,65 +151,29 @@ describe('the library', () => {
   })
 })
 
-/** A database as the release before repositories left it: a workspace with an agent under the baseline of that release. */
-async function openEarlier(url: string): Promise<void> {
-  const names = readdirSync(new URL('../../../platform/db/migrations/', import.meta.url))
-    .filter((file) => /^\d{4}-[a-z-]+\.ts$/.test(file) && file < '0021')
-    .sort()
-    .map((file) => file.replace('.ts', ''))
-  const migrationSource: Knex.MigrationSource<string> = {
-    getMigrations: async () => names,
-    getMigrationName: (name) => name,
-    getMigration: (name) => import(`../../../platform/db/migrations/${name}.ts`) as Promise<Knex.Migration>,
-  }
-  const { knex, close } = await openDatabase(
-    readConfig({ SVC_DATABASE_URL: url, SVC_ENCRYPTION_KEY: serverKey, SVC_DATA_DIR: tmpdir() }).value,
-  )
-  await knex.migrate.latest({ migrationSource, tableName: 'svc_migrations' })
-  await knex.raw(`
-    insert into organizations values ('org_1', 'Acme', 'personal', now()), ('org_2', 'Other', 'shared', now());
-    insert into org_log (org_id) values ('org_1'), ('org_2');
-    insert into counters values ('org_1', 'assignment', 1), ('org_1', 'policy', 2);
-    insert into agents (org_id, agent_id, api_key_id, agent_key, sent, name, risk_classification, environment, attributes,
-      active, version, created_at, updated_at)
-      values ('org_1', 'ag_1', 'key_1', 'desk', '{}', 'desk', 'limited', 'production', '{}', true, 1, now(), now());
-    insert into assignments (org_id, id, agent_id, repo_id, manifest_path, manifest_sha, manifest_name, manifest_id, waivers,
-      status, created_at)
-      values ('org_1', 1, 'ag_1', null, 'baseline.yaml', '${'b'.repeat(40)}', 'Baseline', 'man_1', '[]', 'synced', now());
-    insert into policies (org_id, id, assignment_id, name, rule_type, params, scope, severity, agent_id, enabled, mode,
-      controls, version, manifest_id, manifest_name, manifest_path, manifest_sha, created_at, updated_at)
-      select 'org_1', n, 1, 'policy ' || n, 'field_not_empty', '{"field": "step_name"}', 'step_execution', 'low', 'ag_1', true,
-        'enforce', '{}', 1, 'man_1', 'Baseline', 'baseline.yaml', '${'b'.repeat(40)}', now(), now() from generate_series(1, 2) n`)
-  await close()
-}
-
 const postgres = await sharedPostgres()
 
-describe.skipIf(postgres === null)('a database from before repositories', () => {
+describe.skipIf(postgres === null)('a baseline of an earlier version of the library', () => {
   let platform: TestPlatform
   let call: Call
+  let agent_id: string
   beforeAll(async () => {
-    const database_url = postgres?.emptyDatabase() ?? ''
-    await openEarlier(database_url)
-    platform = await startPlatform({ database_url })
+    platform = await startPlatform()
     call = (method, path, body) => platform.call(method, path, body === undefined ? {} : { body })
+    const agent = { as: 'key', body: { agent_key: 'desk' } } as const
+    agent_id = (await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', agent)).body.agent_id
+    postgres?.psql(platform.env.SVC_DATABASE_URL ?? '', `update assignments set manifest_sha = '${'b'.repeat(40)}'`)
+    platform = await platform.restart()
   })
   afterAll(() => discard(platform))
 
-  it('has the library in every workspace', async () => {
-    const [own, ...others] = await libraries(call)
-    expect([own?.id, others]).toEqual([1, []])
-    await listed(call, 1)
-    const rows = postgres?.psql(platform.env.SVC_DATABASE_URL ?? '', 'select org_id from repositories order by 1')
-    expect(rows?.split(/\s+/)).toEqual(['org_1', 'org_2'])
-  })
-
-  it('shows the stored baseline, which is brought up to date, taken off and put back', async () => {
-    const list = async () => (await call<AssignmentList>('GET', '/api/v1/assignments?agent_id=ag_1')).body.assignments
+  it('is brought up to date, taken off and put back', async () => {
+    const list = async () =>
+      (await call<AssignmentList>('GET', `/api/v1/assignments?agent_id=${agent_id}`)).body.assignments
     const { path, blob_sha } = baseline()
-    const stored = { id: 1, repo_id: null, manifest_path: path, manifest_sha: 'b'.repeat(40), policies: 2 }
+    const stored = { id: 1, repo_id: null, manifest_path: path, manifest_sha: 'b'.repeat(40), policies: 15 }
     expect(await list()).toMatchObject([{ ...stored, status: 'out_of_sync', head_sha: blob_sha, pin: null }])
-    const again = await call<Problem>('POST', '/api/v1/assignments', { agent_id: 'ag_1' })
+    const again = await call<Problem>('POST', '/api/v1/assignments', { agent_id })
     expect([again.status, again.body.code]).toEqual([409, 'CONFLICT'])
     // Neither a start nor a pin changes what is in force.
     await call('PATCH', '/api/v1/assignments/1', { pin: 'task' })
@@ -227,7 +186,7 @@ describe.skipIf(postgres === null)('a database from before repositories', () => 
     })
     expect((await call('DELETE', '/api/v1/assignments/1')).status).toBe(204)
     expect(await list()).toEqual([])
-    const back = await call<MadeAssignment>('POST', '/api/v1/assignments', { agent_id: 'ag_1', repo_id: null })
+    const back = await call<MadeAssignment>('POST', '/api/v1/assignments', { agent_id, repo_id: null })
     expect([back.status, back.body.policies.length, back.body.manifest_path]).toEqual([201, 15, path])
   })
 })

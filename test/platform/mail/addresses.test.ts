@@ -1,13 +1,8 @@
 // Addresses: two spellings of one address are one account, and a text that is displayed as another address is rejected.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { readConfig } from '@svc/platform'
+import { readFileSync } from 'node:fs'
 import type { Offer, Problem, SessionTokens } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { openDatabase } from '../../../platform/db/db.js'
-import { normalizeAddresses } from '../../../platform/db/migrations/0015-accounts.js'
 import { parseAddress } from '../../../platform/mail/address.js'
 import { type MailServer, startMailServer } from '../../support/mail.js'
 import { type SignedIn, signedIn } from '../../support/people.js'
@@ -69,31 +64,5 @@ describe('an account', () => {
     expect(offer.email).toBe('guest@example.org')
     const guest = await signedIn(platform, mails, 'guest@example.org')
     expect((await guest.call('POST', `/auth/offers/${offer.id}/accept`)).status).toBe(200)
-  })
-})
-
-describe('the migration of addresses', () => {
-  it('normalizes stored addresses unless another account has the address', async () => {
-    const data_dir = mkdtempSync(join(tmpdir(), 'svc-addresses-'))
-    const db = await openDatabase(readConfig({ SVC_DATA_DIR: data_dir }).value)
-    const emails = [
-      '\uFF4Dia@example.org',
-      'taken@example.org',
-      't\uFF41ken@example.org',
-      'n o address',
-      'noah@example.org',
-    ]
-    for (const [index, email] of emails.entries())
-      await db.knex.raw('insert into people (person_id, email, name, created_at) values (?, ?, ?, now())', [
-        `usr_${index}`,
-        email,
-        '',
-      ])
-    await normalizeAddresses(db.knex)
-    const { rows } = await db.knex.raw<{ rows: { email: string }[] }>('select email from people order by person_id')
-    await db.close()
-    rmSync(data_dir, { recursive: true })
-    const kept = ['taken@example.org', 't\uFF41ken@example.org', 'n o address', 'noah@example.org']
-    expect(rows.map(({ email }) => email)).toEqual(['mia@example.org', ...kept])
   })
 })

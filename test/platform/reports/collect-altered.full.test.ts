@@ -82,7 +82,7 @@ const changes = [
     name: 'an added violation',
     at: 302,
     tables: ['log_violations'],
-    sql: `insert into log_violations select org_id, :at, policy_id, name, severity, mode, waived, manifest_id, details, asks
+    sql: `insert into log_violations select org_id, :at, policy_id, name, severity, mode, waived, asks, manifest_id, details
       from log_violations limit 1`,
     code: 'violations_altered',
   },

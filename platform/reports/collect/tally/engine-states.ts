@@ -48,8 +48,6 @@ function isRecorded({ line, is_unrecorded, ...row }: EngineStateRow): boolean {
   const { data } = event
   const isSame =
     data.instance_id === row.instance_id && data.load_state === row.load_state && isAt(data.since, row.since)
-  // Events of earlier releases do not hold what they made known.
-  if (data.known_from === undefined) return isSame
   const isKnown =
     isAt(data.known_from, row.known_from) && Date.parse(String(data.known_until)) <= Date.parse(row.known_until)
   return isSame && isKnown && data.ended === row.ended

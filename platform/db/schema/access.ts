@@ -1,15 +1,13 @@
-// People, their workspaces, and their sessions.
-import type { Knex } from 'knex'
+// People, their workspaces, sessions and devices.
 
-export { down } from './irreversible.js'
-
-const tables = /* sql */ `
+export const access = /* sql */ `
 create table people (
   person_id text primary key,
   email text not null unique check (email = lower(email)),
   name text not null,
   is_capped boolean not null default false,
-  created_at timestamptz(3) not null
+  created_at timestamptz(3) not null,
+  ended_at timestamptz(3)
 );
 
 create table memberships (
@@ -27,7 +25,7 @@ create index memberships_of_person on memberships (person_id);
 create table offers (
   org_id text not null references organizations,
   id text not null unique,
-  kind text not null check (kind in ('invitation', 'admin', 'handover', 'successor')),
+  kind text not null check (kind in ('invitation', 'admin', 'transfer', 'successor')),
   email text not null,
   role text not null check (role in ('owner', 'admin', 'member', 'auditor')),
   state text not null check (state in ('pending', 'accepted', 'declined', 'revoked', 'expired')),
@@ -35,10 +33,12 @@ create table offers (
   made_at timestamptz(3) not null,
   expires_at timestamptz(3),
   decided_at timestamptz(3),
+  link_hash bytea unique,
   primary key (org_id, id)
 );
 create unique index offers_once on offers (org_id, kind, email) where state = 'pending';
 create index offers_to on offers (email);
+create index offers_pending on offers (expires_at) where state = 'pending';
 
 create table magic_links (
   token_hash bytea primary key,
@@ -56,6 +56,9 @@ create table sessions (
   made_at timestamptz(3) not null,
   revoked_at timestamptz(3)
 );
+-- A new session begins in the workspace of the last one.
+create index sessions_of_person on sessions (person_id, made_at);
+
 create table refresh_tokens (
   token_hash bytea primary key,
   session_id text not null references sessions on delete cascade,
@@ -65,9 +68,16 @@ create table refresh_tokens (
 );
 create index refresh_tokens_of_session on refresh_tokens (session_id);
 
-select svc_isolate('memberships'), svc_isolate('offers');
+-- Device authorization (RFC 8628).
+create table device_codes (
+  device_hash bytea primary key,
+  user_code text not null unique,
+  state text not null check (state in ('pending', 'approved', 'denied', 'used')),
+  person_id text references people,
+  made_at timestamptz(3) not null,
+  expires_at timestamptz(3) not null,
+  polled_at timestamptz(3),
+  interval_seconds integer not null default 5
+);
+create index device_codes_age on device_codes (expires_at);
 `
-
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(tables)
-}

@@ -1,10 +1,8 @@
 // Isolation of tenants in the database: transactions of an organization run as a role that sees only the rows of the
 // organization that the transaction has set, and no rows until then.
-import type { Knex } from 'knex'
 
-export { down } from './irreversible.js'
-
-const functions = /* sql */ `
+/** The role, and the function that gives it a table: a later migration calls it for its tables with rows of tenants. */
+export const role = /* sql */ `
 do $$ begin
   -- Roles belong to the whole server: another database may have created this one, or be creating it now.
   if not exists (select 1 from pg_roles where rolname = 'svc_app') then
@@ -24,8 +22,7 @@ exception when insufficient_privilege then
 end $$;
 grant usage on schema public to svc_app;
 
--- Gives the role access to a table with rows of tenants; called when the table is created. The subselect runs once per
--- statement, not once per row.
+-- The subselect runs once per statement, not once per row.
 create function svc_isolate(name regclass) returns void language plpgsql as $$
 begin
   execute format('alter table %s enable row level security', name);
@@ -34,16 +31,22 @@ begin
     with check (org_id = (select current_setting(''app.org_id'', true)))', name);
   execute format('grant select, insert, update, delete on %s to svc_app', name);
 end $$;
+`
 
+/** Isolates every table of the first schema that has rows of tenants. */
+export const isolation = /* sql */ `
 select svc_isolate(c.oid::regclass) from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'org_id'
   where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition;
 revoke update, delete on events from svc_app;
 
--- The owner of the partitions creates them, not the role that needs them.
-alter function svc_ensure_month(timestamptz) security definer;
-alter function svc_ensure_month(timestamptz) set search_path = public, pg_temp;
+-- Every user of the database can execute functions until that is revoked. The application's role keeps only the function
+-- that creates the partitions of a month, which runs as its owner.
+do $$ declare
+  name regprocedure;
+begin
+  for name in select p.oid from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname like 'svc\\_%' loop
+    execute format('revoke execute on function %s from public', name);
+  end loop;
+end $$;
+grant execute on function svc_ensure_month(timestamptz) to svc_app;
 `
-
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(functions)
-}

@@ -1,0 +1,98 @@
+// Organizations, their keys and agents, and what the processes of one database share.
+// The key of every tenant's table begins with org_id; the key of a partitioned table also contains received_at.
+
+export const tenants = /* sql */ `
+create table organizations (
+  org_id text primary key check (org_id ~ '^org_[0-9a-f]+$'),
+  name text not null,
+  kind text not null check (kind in ('personal', 'shared')),
+  created_at timestamptz(3) not null
+);
+
+create table api_keys (
+  org_id text not null references organizations,
+  key_id text not null,
+  key_hash bytea not null unique,
+  first_key_hash bytea not null,
+  name text not null,
+  scopes text[] not null,
+  created_at timestamptz(3) not null,
+  expires_at timestamptz(3),
+  revoked_at timestamptz(3),
+  last_used_at timestamptz(3),
+  primary key (org_id, key_id)
+);
+
+create table counters (
+  org_id text not null,
+  kind text not null check (kind in ('policy', 'repo', 'assignment')),
+  value bigint not null,
+  primary key (org_id, kind)
+);
+
+create table agents (
+  org_id text not null,
+  agent_id text not null,
+  api_key_id text not null,
+  agent_key text not null,
+  -- The key without case, outer spaces and Unicode form: a stopped agent must not register again as another.
+  folded_key text not null default '',
+  sent jsonb not null,
+  -- The values that members set; they override those that the agent sends.
+  operator_set jsonb not null default '{}',
+  name text not null,
+  purpose text,
+  owner_id text,
+  risk_classification text not null
+    check (risk_classification in ('minimal', 'limited', 'high', 'unacceptable', 'unclassified')),
+  pending_risk_classification text,
+  environment text not null check (environment in ('development', 'test', 'staging', 'production')),
+  declared_tools jsonb,
+  attributes jsonb not null,
+  active boolean not null,
+  version bigint not null,
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  primary key (org_id, agent_id),
+  unique (org_id, api_key_id, agent_key)
+);
+create index agents_similar on agents (org_id, api_key_id, folded_key);
+
+-- The states of local engines. A row is what one event of the log made known: the state of an engine from seen_from to last_seen_at.
+-- What is learned late is another row with its own log index, so that a report as of an earlier one stays as it was.
+create table engine_intervals (
+  org_id text not null,
+  agent_id text not null,
+  instance_id text not null,
+  since timestamptz(3) not null,
+  load_state text not null
+    check (load_state in ('enforcing', 'stale_cache', 'none_configured', 'unavailable', 'all_dropped')),
+  policy_count integer not null,
+  version text not null,
+  last_seen_at timestamptz(3) not null,
+  log_index bigint not null,
+  seen_from timestamptz(3) not null,
+  -- The engine stopped at last_seen_at.
+  ended boolean not null default false,
+  primary key (org_id, agent_id, log_index)
+);
+create index engine_intervals_of_run on engine_intervals (org_id, agent_id, instance_id, since);
+-- The latest states of an agent's engines, which an engine that restarts often has thousands of.
+create index engine_intervals_latest on engine_intervals (org_id, agent_id, since desc);
+
+create table svc_encryption_check (
+  only_row boolean primary key default true check (only_row),
+  sealed text not null
+);
+
+-- Attempts to guess secrets. Unlogged: a crash of the server may forget the counts, and counting writes nothing to the write-ahead
+-- log. The asker is stored as a hash, so that no address is stored.
+create unlogged table svc_attempts (
+  limit_name text not null,
+  asker bytea not null,
+  remaining double precision not null,
+  was_allowed boolean not null,
+  counted_at timestamptz(3) not null,
+  primary key (limit_name, asker)
+) with (fillfactor = 50);
+`
