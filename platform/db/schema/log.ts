@@ -6,7 +6,7 @@ create table org_log (
   size bigint not null default 0,
   last_received_at timestamptz(3),
   config_version bigint not null default 1,
-  incarnation integer not null default 1,
+  epoch integer not null default 1,
   checkpoint_size bigint not null default 0,
   checkpoint_root text not null default 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
   checkpoint_at timestamptz(3),
@@ -110,12 +110,12 @@ create table log_tiles (
 
 create table checkpoints (
   org_id text not null,
-  incarnation integer not null,
+  epoch integer not null,
   size bigint not null,
   root text not null,
   note text not null,
   published_at timestamptz(3) not null,
-  primary key (org_id, incarnation, size, published_at)
+  primary key (org_id, epoch, size, published_at)
 );
 
 -- The name of this installation in checkpoints and the key that signs them, fixed at the first start with a key.

@@ -77,7 +77,7 @@ export async function planBundle(parts: PlanParts, scope: Scope, request: Bundle
 async function signedCheckpoint({ log_host, signedSize }: PlanParts, scope: Scope, tx: Transaction) {
   const checkpoint = await latestCheckpoint(scope, tx)
   if (checkpoint === null) throw new PlatformError('NOT_FOUND', 'no checkpoint has been published yet')
-  const origin = originOf(log_host, scope.org_id, checkpoint.incarnation)
+  const origin = originOf(log_host, scope.org_id, checkpoint.epoch)
   // Otherwise deleted checkpoints in the database would make the bundle state that no larger log was signed.
   if (checkpoint.size < signedSize(origin))
     throw new PlatformError(

@@ -28,9 +28,9 @@ export async function checkpointsOf(
   sizes: readonly number[],
 ): Promise<Pick<StoredCheckpoint, 'size' | 'root' | 'note'>[]> {
   return tx.query(
-    `select distinct on (size, incarnation) size, root, note from checkpoints
+    `select distinct on (size, epoch) size, root, note from checkpoints
      where org_id = $1 and (size > $2 and size <= $3 or size = any($4::bigint[]))
-     order by size, incarnation, published_at desc`,
+     order by size, epoch, published_at desc`,
     [scope.org_id, from, to, sizes],
   )
 }

@@ -75,8 +75,8 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
     for (const { scope, checkpoint } of published) {
       await parts.witnesses.cosign(scope, checkpoint)
       const latest = await withSnapshot(db, scope, (tx) => latestCheckpoint(scope, tx))
-      const { incarnation, size, note } = latest ?? checkpoint
-      await parts.anchors.store({ origin: originOf(log_host, scope.org_id, incarnation), size, note })
+      const { epoch, size, note } = latest ?? checkpoint
+      await parts.anchors.store({ origin: originOf(log_host, scope.org_id, epoch), size, note })
     }
     failures.ended()
   }
@@ -172,7 +172,7 @@ async function reportRejection(
     else await recordEvents(scope, tx, clock(), [event])
     const latest = await latestCheckpoint(scope, tx)
     // Each process and each start words it again; the checkpoint changes only once the log is valid.
-    const once = `after checkpoint ${latest?.incarnation ?? 0}/${latest?.size ?? 0}`
+    const once = `after checkpoint ${latest?.epoch ?? 0}/${latest?.size ?? 0}`
     const subject = { subject_kind: 'log', subject_id: org_id, data: { log: { org_id, reason } } } as const
     // Publishing begins before jobs can be sent.
     await queueDeliveries({ send: null }, scope, tx, clock(), [{ on: 'log.invalid', ...subject, once }])

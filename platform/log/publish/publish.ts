@@ -60,7 +60,7 @@ export async function publishCheckpoint(publishing: Publishing, scope: Scope): P
     await insertTiles(scope, tx, tiles)
     const proof = signed === null ? [] : await proofSince(scope, tx, signed.size, size)
     const note = signer.sign({ origin, size, root }, proof)
-    const checkpoint = { incarnation: progress.incarnation, size, root: hexOf(root), note }
+    const checkpoint = { epoch: progress.epoch, size, root: hexOf(root), note }
     const now = clock()
     await insertCheckpoint(scope, tx, now, checkpoint)
     return { checkpoint: { ...checkpoint, published_at: isoTime(now) }, is_last: size >= progress.size }
@@ -73,7 +73,7 @@ export async function publishCheckpoint(publishing: Publishing, scope: Scope): P
  */
 async function signable({ db, signer, log_host }: Publishing, scope: Scope) {
   const progress = await withSnapshot(db, scope, (tx) => readProgress(scope, tx))
-  const epoch = progress.incarnation
+  const epoch = progress.epoch
   const origin = originOf(log_host, scope.org_id, epoch)
   const begun = signer.epochOf(scope.org_id)
   if (epoch < begun) throw new LogBehind(`it is of epoch ${epoch}, and epoch ${begun} was signed`)

@@ -34,8 +34,8 @@ export async function signedEvidence(
 ): Promise<SignedEvidence> {
   const own = signer.epochOf(scope.org_id)
   const origin = originOf(log_host, scope.org_id, own)
-  const later = (await notesAfter(scope, tx, own)).find(({ incarnation, note }) => {
-    return signedSize(signer, originOf(log_host, scope.org_id, incarnation), note) !== null
+  const later = (await notesAfter(scope, tx, own)).find(({ epoch, note }) => {
+    return signedSize(signer, originOf(log_host, scope.org_id, epoch), note) !== null
   })
   const state = signer.last(origin)
   const stored = [
@@ -46,7 +46,7 @@ export async function signedEvidence(
   const notes = [...new Set(stored)].flatMap((note) => signedSize(signer, origin, note) ?? [])
   const remembered = state === null ? [] : [...state.earlier, { size: state.size, root: state.root }]
   const sizes = [...remembered, ...notes].sort((a, b) => a.size - b.size)
-  return { origin, epoch: later?.incarnation ?? own, sizes }
+  return { origin, epoch: later?.epoch ?? own, sizes }
 }
 
 /** The checkpoint of a note; null unless a key of the log has signed it for this origin. */

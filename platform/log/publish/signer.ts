@@ -76,7 +76,7 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
   const statePath = (origin: string) => join(folder, 'signed', `${encodeURIComponent(origin)}.json`)
   const last = (origin: string) => stateIn(statePath(origin))
   // Earlier releases chose the name of this folder.
-  const epochPath = (org_id: string) => join(folder, 'incarnations', org_id)
+  const epochPath = (org_id: string) => join(folder, 'epochs', org_id)
   return {
     public_key: publicKeyOf(signingKeysIn(folder).seed),
     knows: (public_key) => everySeed().some((own) => publicKeyOf(own) === public_key),

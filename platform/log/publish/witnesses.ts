@@ -48,7 +48,7 @@ export function createWitnesses(
   const reported = new Map<string, string>()
 
   const request = async (scope: Scope, { url, key }: WitnessAddress, checkpoint: StoredCheckpoint) => {
-    const log = `${key.name} ${scope.org_id} ${checkpoint.incarnation}`
+    const log = `${key.name} ${scope.org_id} ${checkpoint.epoch}`
     for (let tries = 0; tries < 2; tries++) {
       const old = seen.get(log) ?? 0
       const { status, text } = await post(`${url}/add-checkpoint`, await requestFor(db, scope, old, checkpoint))

@@ -121,7 +121,9 @@ await forEachDatabase('the database', ({ kind, fresh, empty }) => {
 
   it('rejects changes and deletions of events', async () => {
     await withTransaction(db, scope, (tx) =>
-      tx.query(`insert into events values ('org_1a', 'ev_1', 1, now(), 'system', 'test', 'test.made', 'test', '1', '{}')`),
+      tx.query(
+        `insert into events values ('org_1a', 'ev_1', 1, now(), 'system', 'test', 'test.made', 'test', '1', '{}')`,
+      ),
     )
     for (const change of ["update events set kind = 'other'", 'delete from events', 'truncate events']) {
       await expect(withTransaction(db, scope, (tx) => tx.query(change))).rejects.toThrow('permission denied')

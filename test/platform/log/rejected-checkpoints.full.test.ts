@@ -146,7 +146,7 @@ describe.skipIf(postgres === null)('checkpoints are rejected', () => {
   })
 
   it('when only the database names another epoch', async () => {
-    const platform = await logWith((sql) => void sql('update org_log set incarnation = 2'))
+    const platform = await logWith((sql) => void sql('update org_log set epoch = 2'))
     await rejection(platform)
     await discard(platform)
   })

@@ -53,7 +53,7 @@ describe.skipIf(postgres === null)('a new epoch of a log', () => {
   it('does not begin from an epoch that only the database names', async () => {
     const { sql, restart, again, kept } = await stopped([4])
     rewriteLog(sql, kept.size)
-    sql('update org_log set incarnation = 7')
+    sql('update org_log set epoch = 7')
     expect((await restart()).stderr).toContain(kept.root)
     await discard(await again())
   })

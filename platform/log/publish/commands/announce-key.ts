@@ -52,8 +52,8 @@ export function announceIn(
   const { org_id } = scope
   return withTransaction(db, scope, async (tx) => {
     await lockLog(scope, tx)
-    const { incarnation } = await readProgress(scope, tx)
-    const origin = originOf(log_host, org_id, incarnation)
+    const { epoch } = await readProgress(scope, tx)
+    const origin = originOf(log_host, org_id, epoch)
     const key = signer.verifierOf(origin)
     const data = {
       key,

@@ -133,6 +133,6 @@ async function publish(
   await withTransaction(db, scope, async (tx) => {
     await insertTiles(scope, tx, tiles)
     const note = signer.sign({ origin, size, root: Buffer.from(root, 'hex') }, [])
-    await insertCheckpoint(scope, tx, clock(), { incarnation: epoch, size, root, note })
+    await insertCheckpoint(scope, tx, clock(), { epoch, size, root, note })
   })
 }

@@ -7,7 +7,7 @@ import type { Scope } from '../../../db/scope.js'
 import { utc } from '../../../db/sql.js'
 
 export interface StoredCheckpoint {
-  readonly incarnation: number
+  readonly epoch: number
   readonly size: number
   readonly root: string
   /** The signed note. */
@@ -18,19 +18,19 @@ export interface StoredCheckpoint {
 /** The size of a log, and the size that is signed. */
 export interface LogProgress {
   readonly size: number
-  readonly incarnation: number
+  readonly epoch: number
   readonly checkpoint_size: number
   readonly checkpoint_root: string
   /** Whether this epoch has a checkpoint; later epochs begin with that of the previous epoch. */
   readonly has_own: boolean
 }
 
-const columns = `incarnation, size, root, note, ${utc('published_at')}`
+const columns = `epoch, size, root, note, ${utc('published_at')}`
 
 /** The last published checkpoint; null before the first. */
 export async function latestCheckpoint(scope: Scope, tx: Transaction): Promise<StoredCheckpoint | null> {
   const [row] = await tx.query<StoredCheckpoint>(
-    `select ${columns} from checkpoints where org_id = $1 order by incarnation desc, size desc, published_at desc limit 1`,
+    `select ${columns} from checkpoints where org_id = $1 order by epoch desc, size desc, published_at desc limit 1`,
     [scope.org_id],
   )
   return row ?? null
@@ -42,7 +42,7 @@ const maxNotes = 100
 /** The newest notes of an epoch for at most `size` entries. The caller verifies their signatures. */
 export async function notesUpTo(scope: Scope, tx: Transaction, epoch: number, size: number): Promise<string[]> {
   const rows = await tx.query<{ note: string }>(
-    `select note from checkpoints where org_id = $1 and incarnation = $2 and size <= $3
+    `select note from checkpoints where org_id = $1 and epoch = $2 and size <= $3
      order by size desc, published_at desc limit ${maxNotes}`,
     [scope.org_id, epoch, size],
   )
@@ -51,9 +51,9 @@ export async function notesUpTo(scope: Scope, tx: Transaction, epoch: number, si
 
 /** Notes of later epochs, the latest epoch first. The caller verifies their signatures. */
 export async function notesAfter(scope: Scope, tx: Transaction, epoch: number) {
-  return tx.query<{ incarnation: number; note: string }>(
-    `select incarnation, note from checkpoints where org_id = $1 and incarnation > $2
-     order by incarnation desc, size desc limit ${maxNotes}`,
+  return tx.query<{ epoch: number; note: string }>(
+    `select epoch, note from checkpoints where org_id = $1 and epoch > $2
+     order by epoch desc, size desc limit ${maxNotes}`,
     [scope.org_id, epoch],
   )
 }
@@ -72,7 +72,7 @@ export async function publishedRoots(scope: Scope, tx: Transaction, sizes: reado
 /** The root of the published checkpoint of this size, of the latest epoch that has one; null without one. */
 export async function rootOfSize(scope: Scope, tx: Transaction, size: number): Promise<string | null> {
   const [row] = await tx.query<{ root: string }>(
-    `select root from checkpoints where org_id = $1 and size = $2 order by incarnation desc, published_at limit 1`,
+    `select root from checkpoints where org_id = $1 and size = $2 order by epoch desc, published_at limit 1`,
     [scope.org_id, size],
   )
   return row?.root ?? null
@@ -96,8 +96,8 @@ export async function nearestSizes(
 /** The progress of a log. */
 export async function readProgress(scope: Scope, tx: Transaction): Promise<LogProgress> {
   const [row] = await tx.query<LogProgress>(
-    `select size, incarnation, checkpoint_size, checkpoint_root, exists (select 1 from checkpoints c
-       where c.org_id = l.org_id and c.incarnation = l.incarnation) as has_own
+    `select size, epoch, checkpoint_size, checkpoint_root, exists (select 1 from checkpoints c
+       where c.org_id = l.org_id and c.epoch = l.epoch) as has_own
      from org_log l where org_id = $1`,
     [scope.org_id],
   )
@@ -113,10 +113,10 @@ export async function insertCheckpoint(
   checkpoint: Omit<StoredCheckpoint, 'published_at'>,
 ) {
   const at = isoTime(now)
-  const { incarnation, size, root, note } = checkpoint
+  const { epoch, size, root, note } = checkpoint
   await tx.query(
-    `insert into checkpoints (org_id, incarnation, size, root, note, published_at) values ($1, $2, $3, $4, $5, $6)`,
-    [scope.org_id, incarnation, size, root, note, at],
+    `insert into checkpoints (org_id, epoch, size, root, note, published_at) values ($1, $2, $3, $4, $5, $6)`,
+    [scope.org_id, epoch, size, root, note, at],
   )
   await tx.query(
     'update org_log set checkpoint_size = $2, checkpoint_root = $3, checkpoint_at = $4 where org_id = $1',
@@ -168,13 +168,13 @@ export async function setLogKeyUnscoped(tx: Transaction, public_key: string): Pr
 export async function addSignature(
   scope: Scope,
   tx: Transaction,
-  { incarnation, size, published_at }: StoredCheckpoint,
+  { epoch, size, published_at }: StoredCheckpoint,
   line: string,
 ): Promise<void> {
   await tx.query(
     `update checkpoints set note = note || $5
-     where org_id = $1 and incarnation = $2 and size = $3 and published_at = $4 and position($5 in note) = 0`,
-    [scope.org_id, incarnation, size, published_at, line],
+     where org_id = $1 and epoch = $2 and size = $3 and published_at = $4 and position($5 in note) = 0`,
+    [scope.org_id, epoch, size, published_at, line],
   )
 }
 
@@ -196,5 +196,5 @@ export async function isAnyHeldUnscoped(tx: Transaction): Promise<boolean> {
 
 /** Stores the epoch of the log. The log must be locked. */
 export async function setEpoch(scope: Scope, tx: Transaction, epoch: number): Promise<void> {
-  await tx.query('update org_log set incarnation = $2 where org_id = $1', [scope.org_id, epoch])
+  await tx.query('update org_log set epoch = $2 where org_id = $1', [scope.org_id, epoch])
 }

@@ -17,9 +17,9 @@ export async function readCutOff(
   root: string,
 ): Promise<CutOffCheckpoint | null> {
   const [row] = await tx.query<CutOffCheckpoint>(
-    `select incarnation as epoch, note, ${utc('published_at')} from checkpoints c
-     where org_id = $1 and incarnation = any(array(select generate_series(1, incarnation) from org_log where org_id = $1))
-       and size = $2 and root = $3 order by c.published_at, incarnation limit 1`,
+    `select epoch, note, ${utc('published_at')} from checkpoints c
+     where org_id = $1 and epoch = any(array(select generate_series(1, epoch) from org_log where org_id = $1))
+       and size = $2 and root = $3 order by c.published_at, epoch limit 1`,
     [org_id, size, root],
   )
   return row ?? null
@@ -55,18 +55,18 @@ export async function readPublished(
 ): Promise<CheckpointPage> {
   const [row] = await tx.query<CheckpointPage & { read: number }>(
     `with part as materialized (
-       select incarnation, size, root, published_at from checkpoints
-       where org_id = $1 and (incarnation, size, published_at) > ($2, $3, $4::timestamptz)
-       order by incarnation, size, published_at limit ${limit}
+       select epoch, size, root, published_at from checkpoints
+       where org_id = $1 and (epoch, size, published_at) > ($2, $3, $4::timestamptz)
+       order by epoch, size, published_at limit ${limit}
      ), published as (
        select * from part where published_at >= $5 and published_at < $6 and size <= $7
      )
      select (select count(*)::int from part) as read, (select count(*)::int from published) as count,
        (select coalesce(json_agg(json_build_object('size', size, 'root', root, 'published_at', ${utcText('published_at')})
-          order by incarnation, size, published_at), '[]'::json)
-        from (select * from published order by incarnation desc, size desc, published_at desc limit ${keep}) last) as rows,
-       (select json_build_object('epoch', incarnation, 'size', size, 'published_at', ${utcText('published_at')})
-        from part order by incarnation desc, size desc, published_at desc limit 1) as next`,
+          order by epoch, size, published_at), '[]'::json)
+        from (select * from published order by epoch desc, size desc, published_at desc limit ${keep}) last) as rows,
+       (select json_build_object('epoch', epoch, 'size', size, 'published_at', ${utcText('published_at')})
+        from part order by epoch desc, size desc, published_at desc limit 1) as next`,
     [org_id, after.epoch, after.size, after.published_at, from, to, cut_off],
   )
   const { rows = [], count = 0, next = null, read = 0 } = row ?? {}
@@ -83,7 +83,7 @@ export async function readRoots(
   const [row] = await tx.query<{ roots: string | null }>(
     `select string_agg(json_build_array(c.size, c.root)::text, E'\\n') as roots
      from (select distinct size, root from checkpoints
-       where org_id = $1 and incarnation = $4 and size > $2 and size <= $3) c`,
+       where org_id = $1 and epoch = $4 and size > $2 and size <= $3) c`,
     [org_id, from, to, epoch],
   )
   return row?.roots ?? null

@@ -77,8 +77,8 @@ async function read(
 }
 
 function checkpointView({ scope }: Call, { log }: ProofParts, latest: StoredCheckpoint): LogCheckpoint {
-  const { size, root, note, published_at, incarnation } = latest
-  const origin = originOf(log.host, scope.org_id, incarnation)
+  const { size, root, note, published_at, epoch } = latest
+  const origin = originOf(log.host, scope.org_id, epoch)
   const keys = [...log.keysOf(scope.org_id)]
   return { origin, size, root, published_at, note, key: log.verifierOf(origin), keys }
 }

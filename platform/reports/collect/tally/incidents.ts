@@ -71,7 +71,7 @@ export function createIncidents(
       all.set(id, incident)
       incident.state = to
       if (is_in_period) incident.moves = [...incident.moves, to]
-      noteTimes(incident, to, at, by_system)
+      measureMove(incident, to, at, by_system)
     },
     /** The effect at the opening, or a later one before the cut-off. */
     effect: (id: string, effect: Effect | null) => {
@@ -96,7 +96,7 @@ export function createIncidents(
 }
 
 /** How long the first review and the first resolution took. The system reviews nothing: it resolves what was approved later. */
-function noteTimes(incident: IncidentTally, to: IncidentState, at: number, by_system: boolean): void {
+function measureMove(incident: IncidentTally, to: IncidentState, at: number, by_system: boolean): void {
   if (incident.opened === null) return
   const seconds = Math.max(0, Math.floor((at - incident.opened) / 1000))
   if (!by_system) incident.review ??= seconds
