@@ -1,5 +1,23 @@
 import { defineConfig } from 'vitest/config'
 
+/** The slow tests that repeat kills, changes or random runs, and how often they do so at night. */
+const repeated = {
+  SVC_CRASH_CYCLES: '50',
+  SVC_KILLS: '20',
+  SVC_LOAD_SECONDS: '60',
+  SVC_MUTATIONS: '10000',
+  SVC_MUTATION_EACH: '5',
+  SVC_FUZZ_CALLS: '400',
+}
+const repeating = [
+  'test/app/kills.full.test.ts',
+  'test/e2e/{crash,crash-traces,health-beside-load}.full.test.ts',
+  'test/platform/git/killed-resync.full.test.ts',
+  'test/platform/http/fuzz-schema.full.test.ts',
+  'test/platform/incidents/actions/killed.full.test.ts',
+  'test/platform/log/{bundle,task}-mutations.full.test.ts',
+]
+
 const shared = {
   resolve: { conditions: ['@svc/source'] },
   ssr: { resolve: { conditions: ['@svc/source'] } },
@@ -19,7 +37,7 @@ export default defineConfig({
           isolate: false,
           globalSetup: 'test/support/global-setup.ts',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.full.test.ts'],
+          exclude: ['test/**/*.{full,night}.test.ts'],
           // Against hanging only: slow machines, and busy ones, take their time.
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -30,12 +48,28 @@ export default defineConfig({
         test: {
           name: 'full',
           provide: { project: 'full' },
+          isolate: false,
           globalSetup: 'test/support/global-setup.ts',
           include: ['test/**/*.full.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 600_000,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        ...shared,
+        test: {
+          name: 'night',
+          provide: { project: 'night' },
+          isolate: false,
+          globalSetup: 'test/support/global-setup.ts',
+          include: ['test/**/*.night.test.ts', ...repeating],
+          env: repeated,
+          testTimeout: 7_200_000,
+          hookTimeout: 600_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -17,7 +17,7 @@ import { soon, untilDone } from '../support/soon.js'
 
 const postgres = await sharedPostgres()
 
-const crashes = 5
+const crashes = Number(process.env.SVC_CRASH_CYCLES ?? 5)
 const writers = 4
 const stepsPerTask = 12
 

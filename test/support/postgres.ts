@@ -30,7 +30,7 @@ export interface Postgres extends Omit<SharedPostgres, 'freshDatabase'> {
 declare module 'vitest' {
   export interface ProvidedContext {
     postgres: { readonly url: string; readonly folder: string } | null
-    project: 'fast' | 'full'
+    project: 'fast' | 'full' | 'night'
   }
 }
 

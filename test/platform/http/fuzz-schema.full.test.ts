@@ -12,7 +12,7 @@ import { refunds } from '../../support/manifests-in-git.js'
 import { type SignedIn, signedIn } from '../../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
-const runs = Number(process.env.SVC_FUZZ_CALLS ?? 40)
+const runs = Number(process.env.SVC_FUZZ_CALLS ?? 10)
 
 interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Schema }[]

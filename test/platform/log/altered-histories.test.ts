@@ -1,5 +1,5 @@
 // Histories that were altered in the database: no sentence of a report, and no verifier, says of them what does not hold
-// (test/cases/sentences.yaml). A tenth of them here, all in altered-histories.full.test.ts.
+// (test/cases/sentences.yaml). Ten of them here, 300 in altered-histories.night.test.ts.
 import { keyLines } from '@svc/proof'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { parseTrustPolicy } from '../../../proof/notes/trust.js'
@@ -11,7 +11,7 @@ import { honestActs, playedHistory, reportOf } from '../../support/honest-histor
 import { numbers } from '../../support/policy-pairs.js'
 import { type Seen, untrueIn } from '../../support/sentences.js'
 
-const histories = Number(process.env.SVC_ALTERED_HISTORIES ?? (inject('project') === 'full' ? 100 : 10))
+const histories = Number(process.env.SVC_ALTERED_HISTORIES ?? (inject('project') === 'night' ? 300 : 10))
 // The same histories in each run; another seed plays others.
 const seed = Number(process.env.SVC_HISTORY_SEED ?? 20_260_101)
 

@@ -12,9 +12,9 @@ import { contentsOf, downloadBundle, openAuditorFolder, secondVerdict } from '..
 import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
-const mutations = Number(process.env.SVC_MUTATIONS ?? 1000)
+const mutations = Number(process.env.SVC_MUTATIONS ?? 100)
 /** Of so many bytes one is changed, which one differs between runs; SVC_MUTATION_EACH=1 changes all 13,000. */
-const each = Number(process.env.SVC_MUTATION_EACH ?? 5)
+const each = Number(process.env.SVC_MUTATION_EACH ?? 50)
 const first = Date.now() % each
 const auditor = openAuditorFolder()
 afterAll(() => auditor.clear())

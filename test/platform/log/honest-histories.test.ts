@@ -1,6 +1,6 @@
 // No honest history is accused: whatever a workspace does, its report, its bundle and both verifiers call the log whole, and every
-// sentence of the report is true (test/cases/sentences.yaml). A tenth of the histories here, all of them in
-// honest-histories.full.test.ts; SVC_HISTORY_SEED plays others.
+// sentence of the report is true (test/cases/sentences.yaml). Ten of the histories here, 300 in
+// honest-histories.night.test.ts; SVC_HISTORY_SEED plays others.
 import { keyLines } from '@svc/proof'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { ReportData } from '../../../platform/reports/report-data.js'
@@ -17,7 +17,7 @@ import {
 } from '../../support/honest-histories.js'
 import { type Seen, sentences, untrueIn } from '../../support/sentences.js'
 
-const histories = Number(process.env.SVC_HONEST_HISTORIES ?? (inject('project') === 'full' ? 100 : 10))
+const histories = Number(process.env.SVC_HONEST_HISTORIES ?? (inject('project') === 'night' ? 300 : 10))
 // The same histories in each run; another seed plays others.
 const seed = Number(process.env.SVC_HISTORY_SEED ?? 20_260_101)
 

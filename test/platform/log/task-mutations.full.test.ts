@@ -7,7 +7,7 @@ import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 
-const mutations = Number(process.env.SVC_MUTATIONS ?? 700)
+const mutations = Number(process.env.SVC_MUTATIONS ?? 100)
 const postgres = await sharedPostgres()
 
 interface Column {

@@ -1,5 +1,5 @@
 // Reports of many entries while the platform answers requests: prints times, memory and the p95 of answers, and asserts none of them.
-// `SVC_REPORT_ENTRIES=1000000 npx vitest run --project full test/platform/reports/collect-load.full.test.ts`
+// `SVC_REPORT_ENTRIES=1000000 npx vitest run --project night test/platform/reports/collect-load.night.test.ts`
 // With SVC_REPORT_FOLDER the filled databases are kept there for later runs; a server then needs SVC_REPORT_DATABASE_URL.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
