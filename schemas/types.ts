@@ -87,6 +87,11 @@ export interface ActionChange {
 }
 
 /**
+ * How an action reaches its receiver
+ */
+export type ActionKind = 'webhook' | 'email' | 'slack'
+
+/**
  * A page of actions.
  */
 export interface ActionList {
@@ -139,7 +144,7 @@ export interface ActionRequest {
    * Only incidents of these policies: one id, or a list; null for all
    */
   policy_ids?: null | number | number[]
-  kind: 'webhook' | 'email' | 'slack'
+  kind: ActionKind
   /**
    * `url` for webhook and slack, `to` for email
    */
@@ -218,7 +223,7 @@ export interface Action {
    * null for all
    */
   policy_ids: number[] | null
-  kind: 'webhook' | 'email' | 'slack'
+  kind: ActionKind
   config: {
     /**
      * without what may be secret in it
@@ -5606,6 +5611,7 @@ export interface SchemaTypes {
   'account-end': AccountEnd
   'account': Account
   'action-change': ActionChange
+  'action-kind': ActionKind
   'action-list': ActionList
   'action-request': ActionRequest
   'action-secret': ActionSecret

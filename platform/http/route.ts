@@ -138,10 +138,12 @@ const whole = (description: string, min: number, max: number): JsonMap => ({
 /** PostgreSQL rejects the character NUL, and no name contains other control characters. */
 const printable: JsonMap = { type: 'string', pattern: '^[^\\u0000-\\u001f]*$' }
 
-/** The values that a schema lists for a member. */
+/** The values that a schema lists for a member, or that the schema of the member lists. */
 export function valuesOf(name: SchemaName, member: string): readonly string[] {
   const { properties = {} } = documents[name] as { readonly properties?: Readonly<Record<string, JsonMap>> }
-  const { enum: values } = properties[member] ?? {}
+  const { $ref = '' } = properties[member] ?? {}
+  const shared = documents[String($ref).replace(/\.json$/, '') as SchemaName] as JsonMap | undefined
+  const { enum: values } = shared ?? properties[member] ?? {}
   if (!Array.isArray(values)) throw new Error(`the schema \`${name}\` lists no values of \`${member}\``)
   return values
 }

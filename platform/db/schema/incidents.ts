@@ -153,7 +153,7 @@ create table actions (
   min_severity text,
   agent_ids text[],
   policy_ids bigint[],
-  kind text not null check (kind in ('webhook', 'email', 'slack')),
+  kind text not null,
   -- As it is shown; the address of a receiver is a secret of its own.
   config jsonb not null,
   sealed_target text,

@@ -3,12 +3,13 @@ import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { actionTargetContext } from '../../../secrets/store.js'
 import { unknownAction } from '../errors.js'
+import { kinds } from '../kinds/kinds.js'
 import type { ActionParts } from '../parts.js'
 import { type ActionValues, findAction, lockAction, updateAction } from '../store/actions.js'
 import { deliverName } from '../triggers.js'
 import { assertLimits } from './assert-limits.js'
 import { changing, noteAction, sealed } from './change.js'
-import { configInEvent, listOf, listOrAll, readConfig } from './read-config.js'
+import { configInEvent, listOf, listOrAll } from './read-config.js'
 
 /** Changes an action, whose receiver is then tried at once. Rejects with NOT_FOUND, INVALID and ENCRYPTION_KEY_INVALID. */
 export async function changeAction(
@@ -37,7 +38,7 @@ function changed(parts: ActionParts, known: Action, change: ActionChange) {
   const isSame = isShown && change.config?.to === undefined
   const { config, target } = isSame
     ? { config: known.config, target: null }
-    : readConfig(parts, known.kind, change.config ?? {})
+    : kinds[known.kind].read(parts, change.config ?? {})
   const values: ActionValues = {
     name: name ?? known.name,
     on: on === undefined ? known.on : listOf(on),

@@ -3,12 +3,12 @@ import { newId } from '../../../db/ids.js'
 import { actorText, type Scope } from '../../../db/scope.js'
 import { PlatformError } from '../../../errors.js'
 import { actionSecretContext, actionTargetContext } from '../../../secrets/store.js'
-import { newSecret } from '../kinds/webhook.js'
+import { kinds } from '../kinds/kinds.js'
 import type { ActionParts } from '../parts.js'
 import { countActions, findAction, insertAction } from '../store/actions.js'
 import { assertLimits } from './assert-limits.js'
 import { changing, noteAction, sealed } from './change.js'
-import { configInEvent, listOf, listOrAll, readConfig } from './read-config.js'
+import { configInEvent, listOf, listOrAll } from './read-config.js'
 
 /** All of them are read when an incident opens. */
 const maxActions = 100
@@ -16,8 +16,8 @@ const maxActions = 100
 /** Creates an action; its secret is returned only here. Rejects with INVALID, CONFLICT and ENCRYPTION_KEY_INVALID. */
 export async function createAction(parts: ActionParts, scope: Scope, request: ActionRequest): Promise<MadeAction> {
   const { name, kind, enabled = true, min_severity = null } = request
-  const { config, target } = readConfig(parts, kind, request.config)
-  const secret = kind === 'webhook' ? newSecret() : null
+  const { config, target } = kinds[kind].read(parts, request.config)
+  const secret = kinds[kind].newSecret?.() ?? null
   const conditions = {
     on: listOf(request.on),
     min_severity,

@@ -3,7 +3,7 @@ import type { Scope } from '../../../db/scope.js'
 import { PlatformError } from '../../../errors.js'
 import { actionSecretContext } from '../../../secrets/store.js'
 import { unknownAction } from '../errors.js'
-import { newSecret } from '../kinds/webhook.js'
+import { kinds } from '../kinds/kinds.js'
 import type { ActionParts } from '../parts.js'
 import { lockAction, replaceSecret } from '../store/actions.js'
 import { changing, noteAction, sealed } from './change.js'
@@ -13,12 +13,12 @@ const overlapMs = 24 * 3_600_000
 
 /** Makes a new signing secret, which is returned only here. Rejects with NOT_FOUND, CONFLICT and ENCRYPTION_KEY_INVALID. */
 export async function rotateSecret(parts: ActionParts, scope: Scope, id: string): Promise<ActionSecret> {
-  const secret = newSecret()
   return changing(parts, scope, async (tx, now) => {
     const action = await lockAction(scope, tx, id)
     if (action === null) throw unknownAction()
-    if (action.kind !== 'webhook')
-      throw new PlatformError('CONFLICT', `only webhooks have a secret, and this action is of the kind ${action.kind}`)
+    const { newSecret } = kinds[action.kind]
+    if (newSecret === null) throw new PlatformError('CONFLICT', `an action of the kind ${action.kind} has no secret`)
+    const secret = newSecret()
     const until = now + overlapMs
     await replaceSecret(scope, tx, id, sealed(parts, actionSecretContext(scope.org_id, id), secret), until)
     const previous_secret_until = isoTime(until)

@@ -1,5 +1,17 @@
 // Messages for incoming webhooks of Slack. Names come from agents: nothing in them may become markup, a mention or a link.
-import type { Summary } from './summary.js'
+import { parseJson } from '@svc/proof'
+import type { ActionKindDefinition } from './kind.js'
+import { post, readAddress } from './post.js'
+import { type DeliveryBody, type Summary, summaryOf } from './summary.js'
+
+export const slack: ActionKindDefinition = {
+  read: (parts, config) => readAddress(parts, 'slack', config, shortAddress),
+  newSecret: null,
+  send: (parts, org_id, receiver, { body }, signal) => {
+    const text = slackBody(summaryOf(parseJson(body) as DeliveryBody, parts.public_url))
+    return post(parts, org_id, receiver, { headers: { 'content-type': 'application/json' }, body: text }, signal)
+  },
+}
 
 /** The body of the request. The text is for notifications; the blocks are what a channel shows. */
 export function slackBody({ title, lines, link }: Summary): string {
@@ -25,6 +37,6 @@ function escaped(text: string): string {
 }
 
 /** The address as it is shown: it is all that a caller needs to post to the channel. */
-export function shortAddress(url: string): string {
+function shortAddress(url: string): string {
   return `${new URL(url).origin}/…${url.slice(-4)}`
 }

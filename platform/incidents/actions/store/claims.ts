@@ -1,6 +1,6 @@
 // Claims of deliveries: two processes never send one at the same time. Claims end by the clock of the database, which processes
 // share; attempts are due by the clock of the platform.
-import { isoTime } from '@svc/schemas'
+import { type Action, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { readByIndex } from '../../../db/sql.js'
@@ -12,7 +12,7 @@ export const claimSeconds = 25
 export interface Receiver {
   readonly id: string
   readonly name: string
-  readonly kind: 'webhook' | 'email' | 'slack'
+  readonly kind: Action['kind']
   readonly config: { readonly to?: readonly string[] }
   readonly sealed_target: string | null
   readonly sealed_secret: string | null
