@@ -1,4 +1,4 @@
-// What the name of a tool reveals about its steps (docs/adr/0033-import-guesses.md).
+// What the name of a tool reveals about its steps (docs/design/engine.md §10).
 import type { JsonMap, StepType } from '@svc/schemas'
 import { type NameWords, singular, wordsOf } from './tool-name.js'
 import { type Act, actOf } from './tool-verb.js'

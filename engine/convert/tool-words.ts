@@ -102,7 +102,7 @@ export const programs = setOf('code command commands interpreter script')
 export const interpreterWords = setOf('ast container in local remote the')
 export const statements = setOf('database db mysql postgres query sql sqlite statement')
 
-/** First words of tools that use known data and change nothing (docs/adr/0005). */
+/** First words of tools that use known data and change nothing (docs/design/engine.md §10). */
 export const thoughts = setOf('calculate plan reflect scratchpad sequentialthinking think thinking')
 export const memories = setOf('memory memorize recall remember')
 /** With these, `memory` is that of a computer. */

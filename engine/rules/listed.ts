@@ -1,5 +1,5 @@
 // Properties with a closed list of values (schemas/vocabulary.ts): a misspelt value must not evade a policy
-// (docs/adr/0063-closed-lists.md).
+// (docs/adr/0058-spellings.md).
 import { closedValues } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
 import { quoteWord } from '../check/quote.js'

@@ -1,4 +1,4 @@
-// The lines of Claude Code (`~/.claude/projects/<folder>/<session>.jsonl`). Facts about the format: docs/adr/0054.
+// The lines of Claude Code (`~/.claude/projects/<folder>/<session>.jsonl`). Facts about the format: docs/design/engine.md §10.
 import { type JsonMap, parseTimestamp } from '@svc/schemas'
 import { isMap } from '../is-map.js'
 import { idOf } from '../transcript.js'

@@ -1,5 +1,5 @@
 // The lines of Codex (`~/.codex/sessions/…/rollout-*.jsonl`), with the items in `payload` or, in older files, as the line
-// itself. Facts about the format: docs/adr/0054.
+// itself. Facts about the format: docs/design/engine.md §10.
 import { type JsonMap, parseTimestamp } from '@svc/schemas'
 import { isMap } from '../is-map.js'
 import { idOf } from '../transcript.js'

@@ -1,4 +1,4 @@
-// From the spans of a task to steps (docs/adr/0037-spans-as-steps.md). The same spans always give the same steps.
+// From the spans of a task to steps (docs/design/engine.md §10). The same spans always give the same steps.
 import type { Behavior } from '@svc/schemas'
 import { meaningsBy, type ToolMap } from '../tools.js'
 import { type Act, freshActs } from './act.js'

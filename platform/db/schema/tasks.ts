@@ -100,7 +100,7 @@ create table step_origins (
 -- For the retention of the log.
 create index step_origins_index on step_origins (org_id, log_index);
 
--- What local engines report beside steps: decisions without a recorded step, and gaps (docs/adr/0052-traces-from-engines.md). By agent:
+-- What local engines report beside steps: decisions without a recorded step, and gaps (docs/adr/0050-trace-delivery.md). By agent:
 -- a report of one agent hides none of another.
 create table trace_reports (
   org_id text not null,

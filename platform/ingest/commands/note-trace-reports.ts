@@ -1,4 +1,4 @@
-// Notes what local engines report beside steps and incidents: an event each, once (docs/adr/0052-traces-from-engines.md). What a
+// Notes what local engines report beside steps and incidents: an event each, once (docs/adr/0050-trace-delivery.md). What a
 // decision without a step found violated is an incident as well (docs/adr/0060-effects.md).
 import { findAgents } from '../../agents/store/agents.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'

@@ -1,4 +1,4 @@
-// Notes the tasks of one organization without an end within the timeout of their last step (docs/adr/0049-operations.md).
+// Notes the tasks of one organization without an end within the timeout of their last step (docs/design/platform.md §4).
 import { isoTime } from '@svc/schemas'
 import { type Resources, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'

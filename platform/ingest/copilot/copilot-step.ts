@@ -1,4 +1,4 @@
-// A flat body of a low-code tool as a step (docs/adr/0055-low-code.md).
+// A flat body of a low-code tool as a step (docs/design/platform.md §2).
 import { meaningOf, taskIdOf } from '@svc/engine'
 import { canonical, isMap } from '@svc/proof'
 import { type AgentRegistration, canonicalType, type JsonMap } from '@svc/schemas'
