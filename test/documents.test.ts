@@ -151,6 +151,25 @@ describe('docs/README.md', () => {
   })
 })
 
+describe('docs/adr/README.md', () => {
+  it('lists every decision under its title, and nothing else', () => {
+    const rows = read('docs/adr/README.md')
+      .split('\n')
+      .filter((line) => line.startsWith('| [0'))
+      .map((line) => line.split(' | ').slice(0, 2).join(' | '))
+    const decisions = readdirSync(join(root, 'docs/adr'))
+      .filter((name) => name !== 'README.md')
+      .sort()
+      .map((name) => {
+        const title = read(`docs/adr/${name}`)
+          .split('\n')[0]
+          ?.replace(/^# \d+\. /, '')
+        return `| [${name.slice(0, 4)}](${name}) | ${title}`
+      })
+    expect(rows).toEqual(decisions)
+  })
+})
+
 describe('docs/configuration.md', () => {
   it('lists exactly the variables that are read', () => {
     const rows = read('docs/configuration.md')
