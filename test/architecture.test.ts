@@ -70,7 +70,11 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   engine: [
     'index.ts',
     'serve',
-    'trace',
+    'trace/sinks',
+    'trace/memory',
+    'trace/recall',
+    'trace/delivery',
+    'trace/journal',
     'source',
     'impact',
     'rejudge',

@@ -32098,7 +32098,7 @@ async function isFile(path) {
 	return (await stat(path).catch(() => null))?.isFile() === true;
 }
 
-// engine/trace/read-batches.ts
+// engine/trace/recall/read-batches.ts
 const maxLineBytes = 67108864;
 const newline = 10;
 const tooLong = { problem: `longer than ${maxLineBytes / 1024 / 1024} MiB` };
@@ -32159,7 +32159,7 @@ function decoded(bytes, at_start) {
 	}
 }
 
-// engine/trace/read-trace.ts
+// engine/trace/recall/read-trace.ts
 async function readTrace(bytes, { onLine, onProgress }) {
 	let steps = 0;
 	for await (const { first, lines, end } of readBatches(bytes)) {

@@ -8,6 +8,9 @@ import { type Decision, evaluateAndCount, type PassCounts } from './evaluate.js'
 import { newHistory, occasionIn, record } from './history.js'
 import type { PolicyInput } from './policy-input.js'
 
+/** The member of `meta` that marks a step whose payloads were left out. */
+export const payloadsMember = 'svc.payloads'
+
 /** The steps of a task in the order of their arrival, indexed for one policy set. */
 export interface LoggedHistory {
   readonly set: PolicySet

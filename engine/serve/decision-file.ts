@@ -3,7 +3,7 @@
 import { parseJson } from '@svc/proof'
 import { appendedFile, attempts } from '../files/appended-file.js'
 import { replaceFile } from '../files/durable-file.js'
-import { type LastingLines, takeLines } from '../trace/lasting-lines.js'
+import { type LastingLines, takeLines } from '../trace/journal/lasting-lines.js'
 import { keyOf, type OpenDecision, type WaitingDecision } from './open-decision.js'
 
 export interface DecisionFile {

@@ -1,7 +1,7 @@
 // Decisions whose steps are not recorded yet: what was allowed may have happened without a record, and what was blocked may
 // have happened all the same (docs/adr/0051-decisions-and-metadata.md).
 import { isoTime, type Step } from '@svc/schemas'
-import type { UnrecordedLine } from '../trace/sink.js'
+import type { UnrecordedLine } from '../trace/sinks/sink.js'
 import type { DecisionFile } from './decision-file.js'
 import type { LocalEvaluation } from './local-evaluation.js'
 import { answered, decisionOn, keyOf, type OpenDecision, type WaitingDecision } from './open-decision.js'

@@ -1,7 +1,7 @@
 // The answer of /health (docs/design/engine.md §7).
 import { type EngineHealth, isoTime } from '@svc/schemas'
 import type { LoadedPolicies } from '../source/source.js'
-import type { Sink } from '../trace/sink.js'
+import type { Sink } from '../trace/sinks/sink.js'
 
 /** `now` is ms since 1970. */
 export function healthOf(

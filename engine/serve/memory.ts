@@ -4,7 +4,7 @@ import { changesBy, labelsRead, withMemoryLabels } from '../memory/labels.js'
 import type { MemoryCounts } from '../memory/table.js'
 import { isOfMemory, memoryUseOf } from '../memory/use.js'
 import type { OthersLabel } from '../rules/labels.js'
-import type { MemoryStore } from '../trace/memory-file.js'
+import type { MemoryStore } from '../trace/memory/memory-file.js'
 
 export interface Memory {
   /** The step with the labels of what it reads; `happened`: it is recorded, so its output is complete. */

@@ -1,7 +1,7 @@
 // A decision that waits for its step.
 import type { PolicyResult, Step } from '@svc/schemas'
 import { digestOfGate, gateProblem } from '../rules/gate-words.js'
-import type { TraceLine, UnrecordedLine } from '../trace/sink.js'
+import type { TraceLine, UnrecordedLine } from '../trace/sinks/sink.js'
 import type { LocalEvaluation } from './local-evaluation.js'
 
 /** As it is written when the step does not come. */

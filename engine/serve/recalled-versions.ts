@@ -1,6 +1,6 @@
 // The versions of manifests that a task had, as its trace has them.
 import type { Behavior } from '@svc/schemas'
-import type { PastStep } from '../trace/recall.js'
+import type { PastStep } from '../trace/recall/recall.js'
 import type { Versions } from './task-policies.js'
 
 /** Those of its last evaluation, else those that its start names; null when its trace names none. */

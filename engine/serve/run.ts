@@ -8,9 +8,9 @@ import { unknownVariables } from '../environment.js'
 import { changeLines, droppedWords } from '../source/changes.js'
 import type { LoadedPolicies } from '../source/source.js'
 import { untilStopped } from '../stop-signal.js'
-import { logProblem, openMemoryStore, openSink, reportOtherSpools } from '../trace/choose.js'
-import { incidentProblem, withIncidents } from '../trace/incidents.js'
-import { type LastSteps, lastStepsInProcess, openLastSteps } from '../trace/last-steps.js'
+import { type LastSteps, lastStepsInProcess, openLastSteps } from '../trace/memory/last-steps.js'
+import { logProblem, openMemoryStore, openSink, reportOtherSpools } from '../trace/sinks/choose.js'
+import { incidentProblem, withIncidents } from '../trace/sinks/incidents.js'
 import {
   addressIn,
   keyProblem,
@@ -18,8 +18,8 @@ import {
   lastingFolder,
   logLocation,
   shownLocation,
-} from '../trace/settings.js'
-import type { Sink } from '../trace/sink.js'
+} from '../trace/sinks/settings.js'
+import type { Sink } from '../trace/sinks/sink.js'
 import { createAccess } from './access.js'
 import { openDecisionFile } from './decision-file.js'
 import { createDecisions, type Decisions } from './decisions.js'

@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { postSpans } from '../../engine/trace/otlp.js'
-import { postLines } from '../../engine/trace/post-lines.js'
-import { postTraces } from '../../engine/trace/post-traces.js'
+import { postLines } from '../../engine/trace/delivery/post-lines.js'
+import { postTraces } from '../../engine/trace/delivery/post-traces.js'
+import { postSpans } from '../../engine/trace/sinks/otlp.js'
 
 const servers: Server[] = []
 afterEach(() => {

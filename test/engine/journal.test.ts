@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openJournal } from '../../engine/trace/journal.js'
+import { openJournal } from '../../engine/trace/journal/journal.js'
 import { addAll, allLines, journalLimits, journals, linesOf, removeFirst } from '../support/journals.js'
 import { soon } from '../support/soon.js'
 

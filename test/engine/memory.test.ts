@@ -6,7 +6,7 @@ import type { JsonMap, Step } from '@svc/schemas'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { MemoryLabel } from '../../engine/memory/labels.js'
 import { createMemoryTable, type MemoryTable } from '../../engine/memory/table.js'
-import { memoryFile } from '../../engine/trace/memory-file.js'
+import { memoryFile } from '../../engine/trace/memory/memory-file.js'
 import { type EngineHere, engineHere } from '../support/local-engine.js'
 import { type MemoryStep, memoryCases, stepOf } from '../support/memory-cases.js'
 

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { gateProblem } from '../../engine/rules/gate-words.js'
 import { othersIn } from '../../engine/rules/labels.js'
-import { payloadsIn, withoutPayloads } from '../../engine/trace/metadata.js'
-import type { TraceLine } from '../../engine/trace/sink.js'
+import { payloadsIn, withoutPayloads } from '../../engine/trace/sinks/metadata.js'
+import type { TraceLine } from '../../engine/trace/sinks/sink.js'
 
 interface MetadataCase {
   readonly name: string

@@ -3,8 +3,8 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { type Journal, openJournal } from '../../engine/trace/journal.js'
-import { createRecall, type Recall } from '../../engine/trace/recall.js'
+import { type Journal, openJournal } from '../../engine/trace/journal/journal.js'
+import { createRecall, type Recall } from '../../engine/trace/recall/recall.js'
 
 const parent = mkdtempSync(join(tmpdir(), 'svc-recall-'))
 afterAll(() => rmSync(parent, { recursive: true, force: true }))

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
-import { type Journal, openJournal } from '../../engine/trace/journal.js'
-import { type Delivery, type Rejection, startSender } from '../../engine/trace/sender.js'
-import { orDropped } from '../../engine/trace/spooled.js'
+import { type Delivery, type Rejection, startSender } from '../../engine/trace/delivery/sender.js'
+import { orDropped } from '../../engine/trace/delivery/spooled.js'
+import { type Journal, openJournal } from '../../engine/trace/journal/journal.js'
 import { soon } from '../support/soon.js'
 
 const parent = mkdtempSync(join(tmpdir(), 'svc-sender-'))

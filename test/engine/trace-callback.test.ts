@@ -1,7 +1,7 @@
 // The trace for a function: in order, one line after the other, and no line fails a step.
 import { describe, expect, it } from 'vitest'
-import { callbackSink } from '../../engine/trace/callback.js'
-import type { TraceLine } from '../../engine/trace/sink.js'
+import { callbackSink } from '../../engine/trace/sinks/callback.js'
+import type { TraceLine } from '../../engine/trace/sinks/sink.js'
 
 const line = (task_id: string): TraceLine => ({ kind: 'end', recorded_at: '2026-01-05T09:00:00.000Z', task_id })
 const names = Array.from({ length: 5 }, (_, index) => `t${index}`)

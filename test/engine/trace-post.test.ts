@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { afterEach, describe, expect, it } from 'vitest'
-import { jsonList, sizeOf, writeParts } from '../../engine/trace/body.js'
-import { post } from '../../engine/trace/post.js'
+import { jsonList, sizeOf, writeParts } from '../../engine/trace/delivery/body.js'
+import { post } from '../../engine/trace/delivery/post.js'
 
 const servers: Server[] = []
 afterEach(() => {

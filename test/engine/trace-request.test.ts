@@ -1,6 +1,6 @@
 // Lines of a trace as a request to the platform, and what its answers mean for each line.
 import { describe, expect, it } from 'vitest'
-import { type TraceRequest, traceOutcome, traceRequest } from '../../engine/trace/trace-request.js'
+import { type TraceRequest, traceOutcome, traceRequest } from '../../engine/trace/delivery/trace-request.js'
 
 const at = '"recorded_at":"2026-01-05T09:00:00.000Z"'
 const step = (number: number) =>

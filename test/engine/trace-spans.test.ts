@@ -5,9 +5,9 @@ import type { Behavior, JsonMap } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { attributesOf } from '../../engine/convert/otel/any-value.js'
-import { endpointAt, endpointProblem } from '../../engine/trace/otlp-endpoint.js'
-import type { TraceLine } from '../../engine/trace/sink.js'
-import { spanOf } from '../../engine/trace/spans.js'
+import { endpointAt, endpointProblem } from '../../engine/trace/sinks/otlp-endpoint.js'
+import type { TraceLine } from '../../engine/trace/sinks/sink.js'
+import { spanOf } from '../../engine/trace/sinks/spans.js'
 import { otlpRequest } from '../support/otlp.js'
 
 interface SpanCase {

@@ -13,7 +13,7 @@ import { baselineVersion } from '../../engine/source/baseline.js'
 import { loadVersions } from '../../engine/source/load.js'
 import type { LoadedPolicies } from '../../engine/source/source.js'
 import { settle } from '../../engine/source/versions.js'
-import type { TraceLine } from '../../engine/trace/sink.js'
+import type { TraceLine } from '../../engine/trace/sinks/sink.js'
 import { engineHere } from '../support/local-engine.js'
 import type { Path, PathStep, TaskPath } from './corpus.js'
 

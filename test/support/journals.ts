@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect } from 'vitest'
-import { type Journal, openJournal } from '../../engine/trace/journal.js'
+import { type Journal, openJournal } from '../../engine/trace/journal/journal.js'
 
 export const journalLimits = { max_bytes: 100_000, reserved_bytes: 0, kept_bytes: 100_000, file_bytes: 64 }
 

@@ -5,9 +5,9 @@ import { createEngine, type EngineParts, type LocalEngine } from '../../engine/s
 import { createMemory } from '../../engine/serve/memory.js'
 import { createMeter } from '../../engine/serve/metrics.js'
 import { loadVersions } from '../../engine/source/load.js'
-import { lastStepsInProcess } from '../../engine/trace/last-steps.js'
-import { type MemoryStore, memoryInProcess } from '../../engine/trace/memory-file.js'
-import type { Sink, TraceLine } from '../../engine/trace/sink.js'
+import { lastStepsInProcess } from '../../engine/trace/memory/last-steps.js'
+import { type MemoryStore, memoryInProcess } from '../../engine/trace/memory/memory-file.js'
+import type { Sink, TraceLine } from '../../engine/trace/sinks/sink.js'
 
 export interface EngineHere {
   readonly engine: LocalEngine

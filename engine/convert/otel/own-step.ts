@@ -1,4 +1,4 @@
-// Spans that the local engine wrote of its steps (engine/trace/spans.ts): they have the step itself in `svc.step.…`.
+// Spans that the local engine wrote of its steps (engine/trace/sinks/spans.ts): they have the step itself in `svc.step.…`.
 import { type Behavior, canonicalType, isStepType, type JsonMap } from '@svc/schemas'
 import { readable } from '../exact.js'
 import { isMap } from '../is-map.js'

@@ -17,9 +17,21 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAppender, type Segment, segmentPath } from './appender.js'
 import { maxOffset } from './cursor.js'
-import type { ByteRange } from './read-lines.js'
-import type { TraceBytes } from './recall.js'
 import { syncQueue } from './sync-queue.js'
+
+/** Bytes of a trace, from `start` to before `end`. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
+}
+
+/** The bytes of a trace, by their offset in all that was ever written to it. */
+export interface TraceBytes {
+  /** The first byte that is kept. */
+  readonly start: () => number
+  readonly end: () => number
+  readonly read: (range: ByteRange) => AsyncIterable<Buffer>
+}
 
 export interface Segments {
   /** Offset of the first byte that is kept. */

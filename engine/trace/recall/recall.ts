@@ -2,22 +2,15 @@
 import { createReadStream, statSync } from 'node:fs'
 import { parseJson } from '@svc/proof'
 import type { Behavior } from '@svc/schemas'
-import { stepOfEnd } from './end-step.js'
-import { type ByteRange, type FileLine, linesIn } from './read-lines.js'
+import { stepOfEnd } from '../delivery/end-step.js'
+import type { ByteRange, TraceBytes } from '../journal/segments.js'
+import { type FileLine, linesIn } from './read-lines.js'
 import { createTaskStarts } from './task-starts.js'
 
 export interface PastStep {
   readonly step: Behavior
   /** When it was recorded, ms since 1970. */
   readonly at: number
-}
-
-/** The bytes of a trace, by their offset in all that was ever written to it. */
-export interface TraceBytes {
-  /** The first byte that is kept. */
-  readonly start: () => number
-  readonly end: () => number
-  readonly read: (range: ByteRange) => AsyncIterable<Buffer>
 }
 
 /** Those of a file. */

@@ -2,8 +2,8 @@
 import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { requestJson } from '@svc/proof'
-import { lineBuffer } from './line-buffer.js'
-import { createRecall, fileBytes } from './recall.js'
+import { lineBuffer } from '../journal/line-buffer.js'
+import { createRecall, fileBytes } from '../recall/recall.js'
 import type { Sink, TraceLine } from './sink.js'
 
 /**

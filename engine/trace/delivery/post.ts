@@ -4,7 +4,7 @@ import { request as requestHttp } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parseJson } from '@svc/proof'
 import { versionOf } from '@svc/schemas'
-import { bytesOf, reasonOf, waitOf } from '../source/answer.js'
+import { bytesOf, reasonOf, waitOf } from '../../source/answer.js'
 import { sizeOf, writeParts } from './body.js'
 import type { Failure } from './sender.js'
 

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseJson } from '@svc/proof'
-import { readIfThere, replaceUnflushed } from '../files/durable-file.js'
+import { readIfThere, replaceUnflushed } from '../../files/durable-file.js'
 import type { TraceLine } from './sink.js'
 
 export type Gap = Omit<Extract<TraceLine, { kind: 'gap' }>, 'kind' | 'recorded_at'>

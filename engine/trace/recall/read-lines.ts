@@ -1,17 +1,12 @@
 // Reads a file line by line, without holding it in memory.
 import { createReadStream } from 'node:fs'
+import type { ByteRange } from '../journal/segments.js'
 
 /** A line by its 0-based number and its byte offset, with its text or the reason why it cannot be read. */
 export type FileLine = { readonly line: number; readonly offset: number } & (
   | { readonly text: string; readonly problem: null }
   | { readonly problem: string }
 )
-
-/** Bytes of a trace, from `start` to before `end`. */
-export interface ByteRange {
-  readonly start: number
-  readonly end: number
-}
 
 /** Enough for a run of ten thousand long steps; a line is in memory several times. */
 const maxLineBytes = 64 * 1024 * 1024

@@ -1,7 +1,7 @@
 // Lines that the receiver does not take, beside the journal with the reason of each, for people.
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openingOwn } from '../files/durable-file.js'
+import { openingOwn } from '../../files/durable-file.js'
 import type { RejectedLine } from './sender.js'
 
 /** Bytes; further lines are only counted. */

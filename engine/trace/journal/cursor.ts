@@ -1,7 +1,7 @@
 // How much of a journal has arrived, in a small file beside it.
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { openingOwn, readIfThere } from '../files/durable-file.js'
+import { openingOwn, readIfThere } from '../../files/durable-file.js'
 
 export interface Cursor {
   readonly write: (position: Position) => void

@@ -1,5 +1,5 @@
 // Reads the lines of a trace in constant memory.
-import { readTraceLine, type TraceLineReading } from '../convert/trace-line.js'
+import { readTraceLine, type TraceLineReading } from '../../convert/trace-line.js'
 import { readBatches } from './read-batches.js'
 
 export interface TraceReader {

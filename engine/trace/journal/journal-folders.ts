@@ -1,7 +1,7 @@
 // The folders of queues on disk: each is held by one process, and what ended processes left is taken over.
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { takeLock } from '../files/lock-file.js'
+import { takeLock } from '../../files/lock-file.js'
 
 export interface HeldFolder {
   readonly folder: string

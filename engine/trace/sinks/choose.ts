@@ -1,12 +1,12 @@
 // Opens the sink of a log location.
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
+import { apiSpool, noteOwner, otlpSpool, reportOthers } from '../journal/other-spools.js'
+import { type MemoryStore, memoryFile, memoryInProcess } from '../memory/memory-file.js'
 import { apiSink } from './api.js'
 import { inEntryFormat } from './entry-format.js'
 import { fileSink } from './file.js'
-import { type MemoryStore, memoryFile, memoryInProcess } from './memory-file.js'
 import { payloadChoices, payloadsIn, withoutPayloads } from './metadata.js'
-import { apiSpool, noteOwner, otlpSpool, reportOthers } from './other-spools.js'
 import { otlpSink } from './otlp.js'
 import { endpointAt, endpointProblem } from './otlp-endpoint.js'
 import {

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readIfThere } from '../files/durable-file.js'
-import { takeLock } from '../files/lock-file.js'
+import { readIfThere } from '../../files/durable-file.js'
+import { takeLock } from '../../files/lock-file.js'
 import { readCursor } from './cursor.js'
 import { segmentsIn } from './segments.js'
 

@@ -2,7 +2,7 @@
 // of ended processes.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { readIfThere } from '../files/durable-file.js'
+import { readIfThere } from '../../files/durable-file.js'
 import { type HeldFolder, holdFolder, leftFolders } from './journal-folders.js'
 
 export interface LastingLines {

@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, constants, existsSync, fstatSync, openSync, readSync, statSync, writeFileSync } from 'node:fs'
 import { parseJson } from '@svc/proof'
-import { replaceFile } from '../files/durable-file.js'
-import { type Digest, keyedDigest } from '../memory/marks.js'
-import { createMemoryTable, type MemoryLine, type MemoryTable, memoryLimits } from '../memory/table.js'
+import { replaceFile } from '../../files/durable-file.js'
+import { type Digest, keyedDigest } from '../../memory/marks.js'
+import { createMemoryTable, type MemoryLine, type MemoryTable, memoryLimits } from '../../memory/table.js'
 
 export interface MemoryStore {
   /** What makes the digests that the table holds now. */

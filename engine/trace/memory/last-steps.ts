@@ -2,9 +2,9 @@
 // not mistaken for a new one. Nothing of it is on disk when a step is answered.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parseJson } from '@svc/proof'
-import { type AppendedFile, appendedFile, attempts } from '../files/appended-file.js'
-import { replaceFile } from '../files/durable-file.js'
-import { type LastingLines, takeLines } from './lasting-lines.js'
+import { type AppendedFile, appendedFile, attempts } from '../../files/appended-file.js'
+import { replaceFile } from '../../files/durable-file.js'
+import { type LastingLines, takeLines } from '../journal/lasting-lines.js'
 
 export interface LastSteps {
   /** Undefined for a task that is not remembered; 0 for one without a recorded step. */

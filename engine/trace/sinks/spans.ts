@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto'
 import { requestJson } from '@svc/proof'
 import { type Behavior, type JsonMap, parseTimestamp } from '@svc/schemas'
-import { AmbiguousField, dotted } from '../rules/members.js'
-import { stepOfEnd } from './end-step.js'
+import { AmbiguousField, dotted } from '../../rules/members.js'
+import { stepOfEnd } from '../delivery/end-step.js'
 import type { TraceLine } from './sink.js'
 
 type StepLine = Extract<TraceLine, { kind: 'step' }>

@@ -1,13 +1,12 @@
 // The part of a task's history that another process has logged: a new data directory has no trace of the tasks that ran before it.
 import { parseJson } from '@svc/proof'
 import type { Behavior, LogEntry } from '@svc/schemas'
-import { isMap } from '../convert/is-map.js'
-import { stepOfRecord } from '../policy/logged.js'
-import { bytesOf, reasonOf } from '../source/answer.js'
-import { endpointOf } from '../source/fetch.js'
-import { payloadsMember } from './metadata.js'
-import { problemIn } from './post.js'
-import type { TracePlatform } from './post-traces.js'
+import { isMap } from '../../convert/is-map.js'
+import { payloadsMember, stepOfRecord } from '../../policy/logged.js'
+import { bytesOf, reasonOf } from '../../source/answer.js'
+import { endpointOf } from '../../source/fetch.js'
+import { problemIn } from '../delivery/post.js'
+import type { TracePlatform } from '../delivery/post-traces.js'
 import { areAll, type Recall, type RecalledTask } from './recall.js'
 
 export interface PlatformRecallParts {

@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { requestJson } from '@svc/proof'
-import { endpointOf } from '../source/fetch.js'
+import { endpointOf } from '../../source/fetch.js'
+import type { Receiver } from '../delivery/post.js'
+import { postLines } from '../delivery/post-lines.js'
+import { spooled, spoolLimits } from '../delivery/spooled.js'
 import { openLines } from './file.js'
 import { withoutPayloads } from './metadata.js'
-import type { Receiver } from './post.js'
-import { postLines } from './post-lines.js'
 import { addressIn, dataFolder, type Environment, keyProblem, shownLocation } from './settings.js'
 import type { Sink, TraceLine } from './sink.js'
-import { spooled, spoolLimits } from './spooled.js'
 
 type IncidentLine = Extract<TraceLine, { kind: 'incident' }>
 type StepLine = Extract<TraceLine, { kind: 'step' }>

@@ -1,17 +1,15 @@
 // A trace without payloads (SVC_LOG_PAYLOADS=metadata_only): what is not known to be metadata is left out, and what is left
 // out must not make a step look better than it was (docs/adr/0051-decisions-and-metadata.md).
 import { type Behavior, type JsonMap, propertyWords } from '@svc/schemas'
-import { isMap } from '../convert/is-map.js'
-import { withOneMemoryLabel } from '../memory/labels.js'
-import { digestOfGate, isGateWord } from '../rules/gate-words.js'
-import { everyLabel, labelsOrPublic, leastTrusted, memoryMember } from '../rules/labels.js'
-import { prototypeKeys } from '../rules/members.js'
-import { registeredMember, toolName, toolsMember } from '../rules/task-tools.js'
+import { isMap } from '../../convert/is-map.js'
+import { withOneMemoryLabel } from '../../memory/labels.js'
+import { payloadsMember } from '../../policy/logged.js'
+import { digestOfGate, isGateWord } from '../../rules/gate-words.js'
+import { everyLabel, labelsOrPublic, leastTrusted, memoryMember } from '../../rules/labels.js'
+import { prototypeKeys } from '../../rules/members.js'
+import { registeredMember, toolName, toolsMember } from '../../rules/task-tools.js'
 import type { Environment } from './settings.js'
 import type { TraceLine } from './sink.js'
-
-/** The member of `meta` that marks a step whose payloads were left out. */
-export const payloadsMember = 'svc.payloads'
 
 /** In place of a text that may hold content: no result of a gate, no level of trust. */
 const withheld = 'withheld'

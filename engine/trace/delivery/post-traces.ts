@@ -1,5 +1,5 @@
 // Sends lines of a trace to POST /api/v1/traces of a platform.
-import { endpointOf } from '../source/fetch.js'
+import { endpointOf } from '../../source/fetch.js'
 import { failureOf, post, problemIn } from './post.js'
 import type { Delivery } from './sender.js'
 import { type TraceRequest, traceOutcome, traceRequest } from './trace-request.js'

@@ -1,6 +1,7 @@
 // The trace of the local engine: a line for each step, blocked evaluation, incident and end of a task.
 import type { Behavior, Effect, Evaluation, JsonMap, StepViolation } from '@svc/schemas'
-import type { Recall } from './recall.js'
+import type { DeliveryStatus } from '../delivery/status.js'
+import type { Recall } from '../recall/recall.js'
 
 export type TraceLine =
   /**
@@ -92,21 +93,6 @@ export interface GapLine {
   readonly from: string
   readonly to: string
   readonly reason: 'spool_full'
-}
-
-/** What a sink with a queue knows of its delivery. */
-export interface DeliveryStatus {
-  readonly waiting_lines: number
-  readonly waiting_bytes: number
-  /** When the oldest waiting line was recorded. */
-  readonly oldest_at: string | null
-  /** Since the start: lines that did not fit, that the receiver rejected, and that arrived. */
-  readonly dropped: number
-  readonly rejected: number
-  readonly sent: number
-  /** Null after a success. */
-  readonly last_problem: string | null
-  readonly last_sent_at: string | null
 }
 
 export interface Sink {

@@ -1,17 +1,17 @@
 // The trace as spans over OTLP/HTTP JSON (docs/design/engine.md §8): they wait on disk until the collector takes them.
 import { join } from 'node:path'
 import { versionOf } from '@svc/schemas'
-import { jsonList } from './body.js'
-import { headOf } from './line-head.js'
-import { otlpSpool } from './other-spools.js'
+import { jsonList } from '../delivery/body.js'
+import { headOf } from '../delivery/line-head.js'
+import { failureOf, isPage, isTaken, objectIn, post } from '../delivery/post.js'
+import type { Delivery, Rejection } from '../delivery/sender.js'
+import { spooled } from '../delivery/spooled.js'
+import { statusOf } from '../delivery/status.js'
+import { otlpSpool } from '../journal/other-spools.js'
 import { endpointAt, type OtlpEndpoint } from './otlp-endpoint.js'
-import { failureOf, isPage, isTaken, objectIn, post } from './post.js'
-import type { Delivery, Rejection } from './sender.js'
 import { dataFolder, type Environment } from './settings.js'
 import type { Sink } from './sink.js'
 import { spanOf } from './spans.js'
-import { spooled } from './spooled.js'
-import { statusOf } from './status.js'
 
 /** The spans of some hours of an outage. */
 const maxBytes = 64 * 1024 * 1024

@@ -1,9 +1,23 @@
 // What a sink with a queue knows of its delivery, for /health and /metrics.
 import { isoTime } from '@svc/schemas'
-import type { Journal } from './journal.js'
+import type { Journal } from '../journal/journal.js'
 import { headOf } from './line-head.js'
 import type { Sender } from './sender.js'
-import type { DeliveryStatus } from './sink.js'
+
+/** What a sink with a queue knows of its delivery. */
+export interface DeliveryStatus {
+  readonly waiting_lines: number
+  readonly waiting_bytes: number
+  /** When the oldest waiting line was recorded. */
+  readonly oldest_at: string | null
+  /** Since the start: lines that did not fit, that the receiver rejected, and that arrived. */
+  readonly dropped: number
+  readonly rejected: number
+  readonly sent: number
+  /** Null after a success. */
+  readonly last_problem: string | null
+  readonly last_sent_at: string | null
+}
 
 export function statusOf(journal: Journal, sender: Sender, dropped: number): DeliveryStatus {
   const { sent, rejected, last_problem, last_sent_at, unread_since } = sender.status()

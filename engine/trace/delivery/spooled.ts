@@ -1,8 +1,8 @@
 // Lines that wait on disk until a receiver takes them; while too many wait, further ones are dropped and reported.
-import { openJournal } from './journal.js'
+import { openJournal } from '../journal/journal.js'
+import type { Spool } from '../journal/spool.js'
 import { keepRejected } from './rejected-lines.js'
 import { type Delivery, type Sender, startSender } from './sender.js'
-import type { Spool } from './spool.js'
 
 const mebibyte = 1024 * 1024
 /** The incidents of some hours of an outage; what has arrived is not kept. */
