@@ -95,7 +95,8 @@ async function fetchTask({ url, api_key }: TracePlatform, task_id: string): Prom
   // The task is there, and is too long to be read back.
   if (status === 413 || (status === 200 && bytes === null)) return { steps: [], is_whole: false }
   if (bytes !== null && status === 200) return taskIn(parseJson(bytes.toString()))
-  const is_unknown = bytes !== null && status === 404 && problemIn({ ...response, status, bytes }).code === 'NOT_FOUND'
+  const is_unknown =
+    bytes !== null && status === 404 && problemIn({ status, headers: response.headers, bytes }).code === 'NOT_FOUND'
   if (is_unknown) return null
   throw new Error('no answer', { cause: { message: `it answered ${status}` } })
 }

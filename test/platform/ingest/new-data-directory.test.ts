@@ -91,6 +91,10 @@ describe('a task on an engine with a new data directory', () => {
     const engine = await newEngine()
     expect(await decisionOf(engine, 'unheard of')).toEqual(allowed)
     expect(await recordOn(engine, 'unheard of')).toBe(1)
+    // The answer was one, so that the next task is asked for.
+    for (const step of [1, 2]) await log('asked for next', step)
+    expect(await decisionOf(engine, 'asked for next')).toEqual(atLimit)
+    expect(engine.printed().err).not.toContain('count as new')
   })
 
   it('is not whole when content of a step is erased, or is not in the log', async () => {
