@@ -1,6 +1,6 @@
 // Lines of a trace as a request to the platform, and what its answers mean for each line.
 import { describe, expect, it } from 'vitest'
-import { type TraceRequest, traceOutcome, traceRequest } from '../../engine/trace/delivery/trace-request.js'
+import { traceOutcome, traceRequest } from '../../engine/trace/delivery/trace-request.js'
 
 const at = '"recorded_at":"2026-01-05T09:00:00.000Z"'
 const step = (number: number) =>
@@ -17,14 +17,12 @@ const requestOf = (lines: readonly string[], agent_key: string) =>
     lines.map((line) => Buffer.from(line)),
     agent_key,
   )
-const bodyOf = ({ body }: TraceRequest) => body && Buffer.concat(body).toString()
 
 describe('a request with lines of a trace', () => {
   it('has the text of steps as it is, an end with a step as task.end, and each other list in order', async () => {
     const lines = [incident, step(1), evaluation, gap, end, step(2), unrecorded, endWithStep]
-    const request = await requestOf(lines, 'a "key"')
-    const { sources, unreadable } = request
-    const body = bodyOf(request)
+    const request = requestOf(lines, 'a "key"')
+    const { body, sources, unreadable } = request
     expect(JSON.parse(body ?? '')).toEqual({
       agent_key: 'a "key"',
       steps: [
@@ -56,8 +54,8 @@ describe('a request with lines of a trace', () => {
       [0, 1, 2, 3, 4],
     ],
     ['lines that were cut off', [step(1).slice(0, -2), '\u0000\u0000'], [0, 1]],
-  ])('has no body for %s', async (_what, lines, broken) => {
-    const request = await requestOf(lines, 'a')
+  ])('has no body for %s', (_what, lines, broken) => {
+    const request = requestOf(lines, 'a')
     expect([request.body, request.unreadable]).toEqual([null, broken])
     const outcome = traceOutcome(request, lines.length, Buffer.alloc(0), failure)
     expect([outcome?.taken, outcome?.rejected.map(({ line }) => line)]).toEqual([lines.length, broken])
@@ -68,7 +66,7 @@ const failure = (problem: string) => ({ problem, retry_after: null, is_away: fal
 const problem = { status: 422, code: 'INVALID', detail: 'why' }
 
 const lines = [step(1), gap, evaluation, step(2), incident, step(3)]
-const request = await requestOf(lines, 'a')
+const request = requestOf(lines, 'a')
 
 describe('the answer to lines of a trace', () => {
   const outcome = (results: number[], incidents = [200], gaps = [201]) => {

@@ -3,8 +3,8 @@
 export interface LineHead {
   readonly kind: string
   readonly recorded_at: string
-  /** The object without these two members, in parts. */
-  readonly others: readonly Buffer[]
+  /** The object without these two members. */
+  readonly others: string
 }
 
 const head = /^\{"kind":"([a-z]+)","recorded_at":"([^"]*)",(?=")/
@@ -15,8 +15,7 @@ const maxHead = 128
 export function headOf(line: Buffer): LineHead | null {
   const [begin, kind, recorded_at] = head.exec(line.toString('latin1', 0, maxHead)) ?? []
   if (begin === undefined || kind === undefined || recorded_at === undefined || line.at(-1) !== closing) return null
-  return { kind, recorded_at, others: [brace, line.subarray(begin.length)] }
+  return { kind, recorded_at, others: `{${line.toString('utf8', begin.length)}` }
 }
 
-const brace = Buffer.from('{')
 const closing = 0x7d

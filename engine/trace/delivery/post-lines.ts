@@ -1,5 +1,4 @@
 // Sends incidents as a JSON list to an HTTP address, such as POST /api/v1/incidents of a platform.
-import { jsonList } from './body.js'
 import { type Answer, failureOf, isCode, isPage, isTaken, objectIn, post, problemIn, type Receiver } from './post.js'
 import type { Delivery, Rejection } from './sender.js'
 
@@ -15,7 +14,7 @@ export async function postLines(
 ): Promise<Delivery> {
   const { href, api_key } = receiver
   const { origin } = new URL(href)
-  const body = jsonList(lines.map((line) => [line]))
+  const body = `[${lines.join()}]`
   const answer = await post({ ...receiver, body, timeout_ms: postTimeoutMs, noun: 'incidents' }, stopping)
   if ('problem' in answer) return { kind: 'failed', ...answer }
   const { status } = answer

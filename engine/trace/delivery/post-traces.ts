@@ -20,7 +20,7 @@ export async function postTraces(
   stopping: AbortSignal,
 ): Promise<Delivery> {
   const { href, origin } = endpointOf(url, 'api/v1/traces')
-  const request = await traceRequest(lines, agent_key)
+  const request = traceRequest(lines, agent_key)
   const { body } = request
   if (body === null) return outcomeOf(request, lines.length, Buffer.alloc(0), origin)
   const answer = await post({ href, api_key, body, timeout_ms: postTimeoutMs, noun: 'traces' }, stopping)

@@ -1,11 +1,7 @@
-// One request with a JSON body to a receiver of lines. It is made with node:http, whose requests write their body in pieces under a
-// known length; `fetch` copies a body several times at once.
-import { request as requestHttp } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+// One request with a JSON body to a receiver of lines.
 import { parseJson } from '@svc/proof'
 import { versionOf } from '@svc/schemas'
 import { bytesOf, reasonOf, waitOf } from '../../source/answer.js'
-import { sizeOf, writeParts } from './body.js'
 import type { Failure } from './sender.js'
 
 export interface Receiver {
@@ -17,8 +13,7 @@ export interface Receiver {
 export interface Posting extends Receiver {
   /** Besides the type and the key. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The parts of the body, one after the other. */
-  readonly body: readonly Buffer[]
+  readonly body: string
   readonly timeout_ms: number
   /** What the body holds, such as `incidents`. */
   readonly noun: string
@@ -26,7 +21,7 @@ export interface Posting extends Receiver {
 
 export interface Answer {
   readonly status: number
-  readonly headers: { readonly get: (name: string) => string | null }
+  readonly headers: Pick<Headers, 'get'>
   readonly bytes: Buffer
 }
 
@@ -34,59 +29,29 @@ export interface Answer {
 export async function post(posting: Posting, stopping: AbortSignal): Promise<Answer | Failure> {
   const { href, timeout_ms, noun } = posting
   try {
-    const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeout_ms)])
-    const open = await requestFor(href)
-    // The body was made in this turn of the event loop, and the answer is read in that of its last bytes.
-    await nextTurn()
-    const answer = await exchange(posting, signal, open, true)
-    await nextTurn()
-    return answer
+    const { status, headers, body } = await answerTo(posting, stopping)
+    return { status, headers, bytes: withoutSecrets(await bytesOf({ body }), posting) }
   } catch (error) {
     const problem = `${noun} cannot be sent to ${new URL(href).origin}: ${reasonOf(error, timeout_ms)}`
     return { problem, retry_after: null, is_away: true }
   }
 }
 
-/** The modules for TLS are loaded by those who need them. */
-async function requestFor(href: string): Promise<typeof requestHttp> {
-  return href.startsWith('https:') ? (await import('node:https')).request : requestHttp
-}
+/** Errors of a connection that the receiver has closed. */
+const closed: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
-/**
- * Redirects are not followed: they would send the key and the lines to another address. `may_repeat`: a receiver may close a
- * connection that was idle at the moment of the request, which is then made once more on another one.
- */
-function exchange(posting: Posting, signal: AbortSignal, open: typeof requestHttp, may_repeat: boolean) {
-  return new Promise<Answer>((resolve, reject) => {
-    const fail = (cause: unknown) => reject(signal.aborted ? signal.reason : new Error('no answer', { cause }))
-    const request = open(posting.href, { method: 'POST', headers: headersOf(posting), signal })
-    let is_answered = false
-    request.on('error', (error) => {
-      const is_idle = request.reusedSocket && !is_answered && !signal.aborted
-      if (is_idle && may_repeat) resolve(exchange(posting, signal, open, false))
-      else fail(error)
-    })
-    request.on('response', (response) => {
-      is_answered = true
-      const { statusCode: status = 0, headers } = response
-      const get = (name: string) => [headers[name] ?? null].flat()[0] ?? null
-      bytesOf({ body: response }).then((bytes) => {
-        resolve({ status, headers: { get }, bytes: withoutSecrets(bytes, posting) })
-        // It was answered before its end.
-        if (!request.writableFinished) request.destroy()
-      }, fail)
-    })
-    void writeParts(request, posting.body)
-  })
-}
-
-function headersOf({ headers, api_key, body }: Posting) {
-  return {
-    'user-agent': `svc/${versionOf('engine')}`,
-    ...headers,
-    'content-type': 'application/json',
-    'content-length': sizeOf(body),
-    ...(api_key !== null && { authorization: `Bearer ${api_key}` }),
+async function answerTo({ href, api_key, headers, body, timeout_ms }: Posting, stopping: AbortSignal) {
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeout_ms)])
+  const authorization = api_key !== null && { authorization: `Bearer ${api_key}` }
+  const common = { 'user-agent': `svc/${versionOf('engine')}`, ...headers, 'content-type': 'application/json' }
+  // A redirect would send the key and the lines to another address.
+  const init = { method: 'POST', headers: { ...common, ...authorization }, body, redirect: 'manual', signal } as const
+  try {
+    return await fetch(href, init)
+  } catch (error) {
+    // A receiver may close a connection that was idle at the moment of the request. Sending lines again adds nothing.
+    if (signal.aborted || !closed.has((error as { cause?: { code?: unknown } }).cause?.code)) throw error
+    return fetch(href, init)
   }
 }
 

@@ -41,8 +41,8 @@ export interface SenderParts {
   readonly spool: Spool
   /** Never rejects. */
   readonly deliver: (lines: readonly Buffer[], signal: AbortSignal) => Promise<Delivery>
-  /** Receives the lines of a delivery that were rejected for good; never rejects. Null: their problems are reported. */
-  readonly reject: ((rejected: readonly RejectedLine[]) => Promise<void>) | null
+  /** Receives the lines of a delivery that were rejected for good; never throws. */
+  readonly reject: (rejected: readonly RejectedLine[]) => void
   /** Called when lines have left the spool. */
   readonly onRoom: () => void
   /** What the lines are, such as `incidents`. */
@@ -140,9 +140,8 @@ async function sendAll(
     if (!reported.has(line)) report(line)
     reported.add(line)
   }
-  const remove = async (lines: readonly Buffer[], taken: number, rejected: readonly Rejection[]) => {
-    if (parts.reject === null) for (const { problem } of rejected) reportOnce(problem)
-    else await parts.reject(rejected.map((one) => ({ ...one, bytes: lines[one.line] ?? Buffer.alloc(0) })))
+  const remove = (lines: readonly Buffer[], taken: number, rejected: readonly Rejection[]) => {
+    parts.reject(rejected.map((one) => ({ ...one, bytes: lines[one.line] ?? Buffer.alloc(0) })))
     spool.remove(taken)
     state.rejected += rejected.length
     state.sent += taken - rejected.length
@@ -166,9 +165,8 @@ async function sendAll(
       count = Math.ceil(lines.length / 2)
       continue
     }
-    if (typeof lines !== 'string' && delivery.kind === 'rejected') await remove(lines, 1, [{ line: 0, ...delivery }])
-    if (typeof lines !== 'string' && delivery.kind === 'delivered')
-      await remove(lines, delivery.taken, delivery.rejected)
+    if (typeof lines !== 'string' && delivery.kind === 'rejected') remove(lines, 1, [{ line: 0, ...delivery }])
+    if (typeof lines !== 'string' && delivery.kind === 'delivered') remove(lines, delivery.taken, delivery.rejected)
     const failure = failureIn(delivery)
     if (failure === null) {
       if (state.last_problem !== null) report(`${noun} are being sent again`)

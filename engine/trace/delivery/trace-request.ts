@@ -1,9 +1,6 @@
-// Lines of a trace ⇄ the body and the answer of POST /api/v1/traces. The bytes of a line are passed on as they are: parsing and
-// writing them again would delay the steps that are evaluated meanwhile.
-
-import { setImmediate as nextTurn } from 'node:timers/promises'
+// Lines of a trace ⇄ the body and the answer of POST /api/v1/traces. The text of a line is passed on as it is, so that the platform
+// gets what the engine wrote.
 import { parseJson } from '@svc/proof'
-import { jsonList } from './body.js'
 import { stepOfEnd } from './end-step.js'
 import { headOf } from './line-head.js'
 import { isCode, objectIn } from './post.js'
@@ -14,38 +11,33 @@ type List = (typeof lists)[number]
 
 export interface TraceRequest {
   /** Null when none of the lines is sent. */
-  readonly body: readonly Buffer[] | null
+  readonly body: string | null
   /** For each list of the body, the index of the line of each item. */
   readonly sources: Readonly<Record<List, readonly number[]>>
   /** Lines that are not those of a trace. */
   readonly unreadable: readonly number[]
 }
 
-/** Lines that are read in one turn of the event loop. */
-const linesOfTurn = 100
-
-export async function traceRequest(lines: readonly Buffer[], agent_key: string): Promise<TraceRequest> {
-  const items: Record<List, Item['parts'][]> = { steps: [], incidents: [], unrecorded: [], gaps: [] }
+export function traceRequest(lines: readonly Buffer[], agent_key: string): TraceRequest {
+  const items: Record<List, string[]> = { steps: [], incidents: [], unrecorded: [], gaps: [] }
   const sources: Record<List, number[]> = { steps: [], incidents: [], unrecorded: [], gaps: [] }
   const unreadable: number[] = []
   for (const [index, line] of lines.entries()) {
-    if (index % linesOfTurn === linesOfTurn - 1) await nextTurn()
     const found = itemOf(line)
     if (found === 'unreadable') unreadable.push(index)
     if (found === null || found === 'unreadable') continue
-    items[found.list].push(found.parts)
+    items[found.list].push(found.text)
     sources[found.list].push(index)
   }
-  const members = lists.flatMap((list) =>
-    items[list].length > 0 ? [Buffer.from(`,"${list}":`), ...jsonList(items[list])] : [],
-  )
-  const begin = Buffer.from(`{"agent_key":${JSON.stringify(agent_key)}`)
-  return { body: members.length === 0 ? null : [begin, ...members, Buffer.from('}')], sources, unreadable }
+  const members = lists.flatMap((list) => (items[list].length > 0 ? [`,"${list}":[${items[list]}]`] : []))
+  const body = `{"agent_key":${JSON.stringify(agent_key)}${members.join('')}}`
+  return { body: members.length === 0 ? null : body, sources, unreadable }
 }
 
 interface Item {
   readonly list: List
-  readonly parts: readonly Buffer[]
+  /** Its JSON. */
+  readonly text: string
 }
 
 const ownLists: Readonly<Record<string, List>> = { incident: 'incidents', unrecorded: 'unrecorded', gap: 'gaps' }
@@ -55,9 +47,9 @@ function itemOf(line: Buffer): Item | 'unreadable' | null {
   const head = headOf(line)
   if (head === null) return 'unreadable'
   const { kind, others } = head
-  if (kind === 'step') return { list: 'steps', parts: others }
+  if (kind === 'step') return { list: 'steps', text: others }
   const list = ownLists[kind]
-  if (list !== undefined) return { list, parts: [line] }
+  if (list !== undefined) return { list, text: line.toString() }
   if (kind === 'evaluation') return null
   return kind === 'end' ? endOf(line) : 'unreadable'
 }
@@ -68,7 +60,7 @@ function endOf(line: Buffer): Item | 'unreadable' | null {
     const step = stepOfEnd(parseJson(line.toString()) as Parameters<typeof stepOfEnd>[0])
     if (step === null) return null
     const { kind: _kind, recorded_at: _recorded_at, ...sent } = step
-    return { list: 'steps', parts: [Buffer.from(JSON.stringify(sent))] }
+    return { list: 'steps', text: JSON.stringify(sent) }
   } catch {
     return 'unreadable'
   }
@@ -92,7 +84,7 @@ export function traceOutcome(
 ): TraceOutcome | null {
   const broken = unreadable.map((line) => ({ line, ...unreadableLine }))
   const sent = lists.reduce((sum, list) => sum + sources[list].length, 0)
-  if (sent === 0 || isAllTaken(answer, sent)) return { taken: count, rejected: broken, later: null }
+  if (sent === 0) return { taken: count, rejected: broken, later: null }
   const results = resultsIn(answer, sources)
   if (results === null) return null
   const waiting = results.filter(({ status }) => isLater(status)).sort((one, other) => one.line - other.line)
@@ -122,25 +114,6 @@ function isLater(status: number): boolean {
 
 function problemOf({ status, code }: Result): string {
   return `the platform takes a line of the trace later (${status}${code === '' ? '' : ` ${code}`})`
-}
-
-const statusMember = Buffer.from('"status":')
-const two = 0x32
-
-const resultsMember = Buffer.from('"results":[')
-/** Above it parsing takes a millisecond or more. */
-const maxParsed = 32 * 1024
-
-/** True for a long answer with a success for each line: it is not parsed then. */
-function isAllTaken(answer: Buffer, sent: number): boolean {
-  // Another server may answer any JSON with a status in it.
-  if (answer.length <= maxParsed || !answer.includes(resultsMember)) return false
-  let found = 0
-  for (let at = answer.indexOf(statusMember); at >= 0; at = answer.indexOf(statusMember, at + 1)) {
-    if (answer[at + statusMember.length] !== two) return false
-    found += 1
-  }
-  return found === sent
 }
 
 const resultMembers = { steps: 'results', incidents: 'incidents', unrecorded: 'unrecorded', gaps: 'gaps' } as const

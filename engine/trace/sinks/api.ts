@@ -20,7 +20,7 @@ const keptBytes = 64 * mebibyte
 const fileBytes = 8 * mebibyte
 /** For the ends of tasks and for gaps, when the spool is full. */
 const reservedBytes = mebibyte
-/** What is in memory at once. The event loop is blocked by parts of it only (docs/adr/0057-slices-of-delivery.md). */
+/** What is in memory at once (docs/adr/0057-slices-of-delivery.md). */
 const batch = { max_lines: 500, max_bytes: mebibyte / 2 }
 
 export interface ApiSinkOptions {

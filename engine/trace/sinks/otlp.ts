@@ -1,7 +1,6 @@
 // The trace as spans over OTLP/HTTP JSON (docs/design/engine.md §8): they wait on disk until the collector takes them.
 import { join } from 'node:path'
 import { versionOf } from '@svc/schemas'
-import { jsonList } from '../delivery/body.js'
 import { headOf } from '../delivery/line-head.js'
 import { failureOf, isPage, isTaken, objectIn, post } from '../delivery/post.js'
 import type { Delivery, Rejection } from '../delivery/sender.js'
@@ -74,16 +73,15 @@ function remedyOf(status: number): string {
   return status === 415 ? ': it must accept OTLP as JSON' : ''
 }
 
-function exportRequest(service: string, lines: readonly Buffer[]): Buffer[] {
+function exportRequest(service: string, lines: readonly Buffer[]): string {
   const resource = { attributes: [{ key: 'service.name', value: { stringValue: service } }] }
   const scope = JSON.stringify({ name: 'svc', version: versionOf('engine') })
-  const begin = `{"resourceSpans":[{"resource":${JSON.stringify(resource)},"scopeSpans":[{"scope":${scope},"spans":`
-  return [Buffer.from(begin), ...jsonList(lines.map(spanIn)), Buffer.from('}]}]}')]
+  return `{"resourceSpans":[{"resource":${JSON.stringify(resource)},"scopeSpans":[{"scope":${scope},"spans":[${lines.map(spanIn)}]}]}]}`
 }
 
 /** The span of a line without its head; a line of an earlier version has none. */
-function spanIn(line: Buffer): readonly Buffer[] {
-  return headOf(line)?.others ?? [line]
+function spanIn(line: Buffer): string {
+  return headOf(line)?.others ?? line.toString()
 }
 
 const maxDetail = 300
