@@ -1,5 +1,5 @@
 // A file of lines to which its only writer appends, and which it writes anew when too many of them are not needed.
-import { closeSync, fstatSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { openingOwn, replaceUnflushed } from './durable-file.js'
 
 export interface AppendedFile {
@@ -8,17 +8,7 @@ export interface AppendedFile {
   readonly append: (added: readonly string[]) => void
   readonly empty: () => void
   readonly rewrite: (all: readonly string[]) => void
-  /** The same in parts: nothing may be appended to the file until its draft is used. */
-  readonly draft: () => Draft
   readonly close: () => void
-}
-
-export interface Draft {
-  readonly append: (added: readonly string[]) => void
-  /** Replaces the file. */
-  readonly use: () => void
-  /** Removes a draft that was not used. */
-  readonly discard: () => void
 }
 
 /**
@@ -53,68 +43,30 @@ export function appendedFile(path: string): AppendedFile {
       close()
       lines = all.length
     },
-    draft: () =>
-      draftOf(path, (written) => {
-        close()
-        lines = written
-      }),
     close,
-  }
-}
-
-function draftOf(path: string, onUse: (lines: number) => void): Draft {
-  const draft = `${path}.draft`
-  rmSync(draft, { force: true })
-  const file = openSync(draft, 'wx', 0o600)
-  let lines = 0
-  let is_used = false
-  return {
-    append: (added) => {
-      writeAll(file, added.join(''))
-      lines += added.length
-    },
-    use: () => {
-      renameSync(draft, path)
-      is_used = true
-      closeSync(file)
-      onUse(lines)
-    },
-    discard: () => {
-      if (is_used) return
-      closeSync(file)
-      rmSync(draft, { force: true })
-    },
   }
 }
 
 export interface Attempts {
   readonly isFailing: () => boolean
   readonly act: (act: () => void) => void
-  readonly actInParts: (act: () => Promise<void>) => Promise<void>
 }
 
 /** The first failure is reported, and the first success after it: what is to be written is in memory meanwhile. */
 export function attempts(path: string, report: (line: string) => void): Attempts {
   let failing = false
-  const noteSuccess = () => {
-    if (failing) report(`\`${path}\` is being written again`)
-    failing = false
-  }
-  const noteFailure = (error: unknown) => {
-    if (!failing) report(`\`${path}\` cannot be written: ${error instanceof Error ? error.message : String(error)}`)
-    failing = true
-  }
   return {
     isFailing: () => failing,
     act: (act) => {
       try {
         act()
-        noteSuccess()
+        if (failing) report(`\`${path}\` is being written again`)
+        failing = false
       } catch (error) {
-        noteFailure(error)
+        if (!failing) report(`\`${path}\` cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+        failing = true
       }
     },
-    actInParts: (act) => act().then(noteSuccess, noteFailure),
   }
 }
 

@@ -1,8 +1,7 @@
 // The numbers of the last steps of tasks, which outlive what the trace has of them: a task that continues without its lines is
 // not mistaken for a new one. Nothing of it is on disk when a step is answered.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parseJson } from '@svc/proof'
-import { type AppendedFile, appendedFile, attempts } from '../../files/appended-file.js'
+import { appendedFile, attempts } from '../../files/appended-file.js'
 import { replaceFile } from '../../files/durable-file.js'
 import { type LastingLines, takeLines } from '../journal/lasting-lines.js'
 
@@ -10,7 +9,7 @@ export interface LastSteps {
   /** Undefined for a task that is not remembered; 0 for one without a recorded step. */
   readonly of: (task_id: string) => number | undefined
   readonly note: (task_id: string, last_step: number) => void
-  /** Writes what was noted since the last call, in parts: requests are answered in between. */
+  /** Writes what was noted since the last call, once the lines of its steps have left the process. */
   readonly save: () => Promise<void>
   /** Writes all of them, once the lines of their steps have left the process, and gives the folder free. */
   readonly close: () => void
@@ -18,8 +17,6 @@ export interface LastSteps {
 
 /** Remembered tasks; the one that was noted longest ago is forgotten first. */
 const maxTasks = 100_000
-/** Lines of a part, which takes less than a millisecond. */
-const maxLines = 500
 /** Lines beyond those that are needed before the file is written anew. */
 const maxSpareLines = 1000
 
@@ -56,23 +53,28 @@ function lastStepsIn(
   const table = rememberedSteps(max_tasks)
   const file = appendedFile(path)
   const attempt = attempts(path, report)
-  const { append, rewrite, stop } = inParts(table, file, settled)
   /** Null while nothing is being saved. */
   let saving: Promise<void> | null = null
+  let is_closed = false
 
+  /** INVARIANT (no number before its line): a kill between the two would make a whole task one that lacks steps. */
+  const write = async (lines: readonly string[], act: (lines: readonly string[]) => void) => {
+    await settled()
+    if (!is_closed) attempt.act(() => act(lines))
+  }
   const save = async () => {
     // The end of the file may be cut off after a failure, and nothing is appended to it.
-    if (!attempt.isFailing()) await attempt.actInParts(append)
-    if (attempt.isFailing() || file.lines() > 2 * table.size() + maxSpareLines) await attempt.actInParts(renewed)
+    while (!attempt.isFailing() && !is_closed && table.hasChanged()) await write(table.changed(), file.append)
+    if (attempt.isFailing() || file.lines() > 2 * table.size() + maxSpareLines) await write(table.all(), renewed)
     saving = null
   }
-  const renewed = async () => {
+  const renewed = (lines: readonly string[]) => {
     own.renew()
-    await rewrite()
+    file.rewrite(lines)
   }
   if (left.some((lines) => lines.length > 0)) {
     for (const lines of left) table.read(lines)
-    attempt.act(() => file.rewrite([...table.parts()].flat()))
+    attempt.act(() => file.rewrite(table.all()))
   }
   release(!attempt.isFailing())
   return {
@@ -83,47 +85,16 @@ function lastStepsIn(
       return saving
     },
     close: () => {
-      stop()
+      is_closed = true
       attempt.act(() => {
         file.close()
         own.renew()
-        replaceFile(path, [...table.parts()].flat().join(''))
+        replaceFile(path, table.all().join(''))
       })
       attempt.act(own.release)
     },
   }
 }
-
-function inParts(table: StepTable, file: AppendedFile, settled: () => Promise<void>) {
-  let is_stopped = false
-  /** INVARIANT (no number before its line): a kill between the two would make a whole task one that lacks steps. */
-  const write = async (lines: readonly string[], append: (lines: readonly string[]) => void) => {
-    await settled()
-    if (is_stopped) return
-    append(lines)
-    await nextTurn()
-  }
-  return {
-    append: async () => {
-      for (let lines = table.changed(); lines.length > 0; lines = table.changed()) await write(lines, file.append)
-    },
-    /** Nothing is appended to the file in the meantime. */
-    rewrite: async () => {
-      const draft = file.draft()
-      try {
-        for (const lines of table.parts()) await write(lines, draft.append)
-        if (!is_stopped) draft.use()
-      } finally {
-        draft.discard()
-      }
-    },
-    stop: () => {
-      is_stopped = true
-    },
-  }
-}
-
-type StepTable = ReturnType<typeof rememberedSteps>
 
 function rememberedSteps(max_tasks: number) {
   /** The task that was noted longest ago is first. */
@@ -155,21 +126,15 @@ function rememberedSteps(max_tasks: number) {
         note(task_id, Math.max(last_step, steps.get(task_id) ?? 0))
       unsaved.clear()
     },
-    /** Lines of tasks that were noted since they were taken here; empty when there are none. */
+    hasChanged: () => unsaved.size > 0,
+    /** Lines of tasks that were noted since they were taken here. */
     changed: () => {
-      const ids: string[] = []
-      for (const id of unsaved) {
-        if (ids.length === maxLines) break
-        ids.push(id)
-      }
-      for (const id of ids) unsaved.delete(id)
-      return linesOf(ids)
+      const lines = linesOf([...unsaved])
+      unsaved.clear()
+      return lines
     },
     /** The lines of all tasks. */
-    parts: function* () {
-      const ids = [...steps.keys()]
-      for (let from = 0; from < ids.length; from += maxLines) yield linesOf(ids.slice(from, from + maxLines))
-    },
+    all: () => linesOf([...steps.keys()]),
   }
 }
 
