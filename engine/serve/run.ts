@@ -63,7 +63,7 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     await listen(server, options.port, options.host)
     announce(server, source.current(), settings, sink.on_stdout ? err : out, err)
     setImmediate(warmUp)
-    void reportOtherSpools(log, report)
+    reportOtherSpools(log, report)
     const watch = setInterval(() => {
       decisions.check()
       saveAll(decisions)

@@ -1,5 +1,5 @@
 // Sends what a spool holds, oldest first, until it has arrived; no step waits for it.
-import type { Spool } from '../journal/spool.js'
+import type { Spool } from '../journal/journal.js'
 
 /** A line that the receiver does not take, now or later. */
 export interface Rejection {

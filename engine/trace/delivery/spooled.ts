@@ -1,14 +1,7 @@
-// Lines that wait on disk until a receiver takes them; while too many wait, further ones are dropped and reported.
-import { openJournal } from '../journal/journal.js'
-import type { Spool } from '../journal/spool.js'
+// Lines that wait on disk until a receiver takes them.
+import { type JournalLimits, openJournal, type Spool } from '../journal/journal.js'
 import { keepRejected } from './rejected-lines.js'
 import { type Delivery, type Sender, startSender } from './sender.js'
-
-const mebibyte = 1024 * 1024
-/** The incidents of some hours of an outage; what has arrived is not kept. */
-export const spoolLimits = { max_bytes: 16 * mebibyte, reserved_bytes: 0, kept_bytes: 0, file_bytes: mebibyte }
-/** A request of the platform takes a hundred incidents; other receivers take less than its 8 MiB. */
-const batch = { max_lines: 100, max_bytes: mebibyte / 2 }
 
 export interface SpooledParts {
   /** The folder of the queue is `name` below it. */
@@ -16,34 +9,38 @@ export interface SpooledParts {
   readonly name: string
   /** What the lines are, such as `incidents`. */
   readonly noun: string
-  readonly max_bytes: number
+  readonly limits: JournalLimits
+  /** Of a request. */
+  readonly max_lines: number
   /** Never rejects. */
   readonly deliver: (lines: readonly Buffer[], signal: AbortSignal) => Promise<Delivery>
+  /** Called when lines have left the queue. */
+  readonly onRoom?: () => void
   readonly report: (line: string) => void
 }
 
-export interface Spooled {
-  readonly write: (line: string) => void
-  readonly spool: ReturnType<typeof openJournal>
-  readonly sender: Sender
-  readonly dropped: () => number
+const mebibyte = 1024 * 1024
+
+/** Of a queue of some hours of an outage, of which nothing is kept that has arrived. */
+export function spoolOf(max_bytes: number): JournalLimits {
+  return { max_bytes, reserved_bytes: 0, kept_bytes: 0, file_bytes: mebibyte }
 }
 
-export function spooled({ folder, name, noun, max_bytes, deliver, report }: SpooledParts): Spooled {
-  const spool = openJournal(folder, name, { ...spoolLimits, max_bytes }, report)
+/** A queue on disk and the sender that empties it. */
+export function spooled({ folder, name, limits, onRoom = () => undefined, ...parts }: SpooledParts) {
+  const { report } = parts
+  const spool = openJournal(folder, name, limits, report)
   const sender = startSender({
+    ...parts,
     spool,
-    deliver,
     reject: keepRejected(spool.folders[0] ?? null, Date.now, report),
-    onRoom: () => undefined,
-    noun,
-    ...batch,
+    onRoom,
+    // A platform takes 8 MiB in a request, other receivers less.
+    max_bytes: mebibyte / 2,
     clock: Date.now,
     random: Math.random,
-    report,
   })
-  const intake = orDropped(spool, sender, noun, report)
-  return { ...intake, spool, sender }
+  return { spool, sender }
 }
 
 /** Adds lines to the spool, or drops them while it is full, which is reported once. */

@@ -1,6 +1,7 @@
 // Appends to the last file of a journal.
-import { closeSync, fstatSync, openSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, fsync, openSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 
 /** A file of the journal. */
 export interface Segment {
@@ -74,5 +75,35 @@ export function createAppender({ folder, max_bytes, list, next, close, renew }: 
       segment.size += written
       return written
     },
+  }
+}
+
+const syncFile = promisify(fsync)
+
+/** Flushes files one after the other, apart from the event loop: a slow disk delays no request. */
+export function syncQueue() {
+  let last: Promise<void> = Promise.resolve()
+  /** Why a file could not be flushed before it was closed. */
+  let failure: unknown = null
+  const then = (act: () => Promise<void>) => {
+    const done = last.then(act)
+    last = done.catch(() => undefined)
+    return done
+  }
+  return {
+    sync: (file: number | null) =>
+      then(async () => {
+        if (file !== null) await syncFile(file)
+        const failed = failure
+        failure = null
+        if (failed !== null) throw failed
+      }),
+    close: (file: number) =>
+      void then(async () => {
+        await syncFile(file).catch((error: unknown) => {
+          failure = error
+        })
+        closeSync(file)
+      }),
   }
 }

@@ -4,38 +4,18 @@ import type { Segments } from './segments.js'
 
 export type Writer = ReturnType<typeof createWriter>
 
-/**
- * Writes lines together, once the requests that wait at the moment have added theirs; `onUnwritten` is called when the disk does
- * not take them, and when it does again.
- */
+/** `onProblem` is called when the disk does not take lines, and when it does again. */
 export function createWriter(
   segments: Segments,
   folder: string | null,
-  onUnwritten: () => void,
+  onProblem: () => void,
   report: (line: string) => void,
 ) {
-  const buffer = lineBuffer({ path: folder ?? 'memory', write: segments.append, report })
-  /** Resolves after the next write; null while the buffer is empty. */
-  let writing: Promise<void> | null = null
-  const drain = () => {
-    const before = buffer.problem()
-    buffer.tryDrain()
-    if (before !== null || buffer.problem() !== null) onUnwritten()
-  }
+  const buffer = lineBuffer({ path: folder ?? 'memory', write: segments.append, onProblem, report })
   return {
     /** False when the buffer is full. */
-    add: (text: string) => {
-      if (!buffer.add(`${text}\n`)) return false
-      writing ??= new Promise((resolve) => {
-        setImmediate(() => {
-          writing = null
-          drain()
-          resolve()
-        })
-      })
-      return true
-    },
-    drain,
+    add: (text: string) => buffer.add(`${text}\n`),
+    drain: buffer.tryDrain,
     isEmpty: buffer.isEmpty,
     problem: buffer.problem,
     room: buffer.room,
@@ -50,7 +30,7 @@ export function createWriter(
     /** Deletes the oldest of what ends before the offset, until `kept_bytes` of it are left. */
     trim: (offset: number, kept_bytes: number) => {
       const on_disk = segments.end()
-      if (buffer.problem() === null) {
+      if (buffer.problem() === null && segments.append !== null) {
         segments.trim(buffer.isEmpty() ? offset : Math.min(offset, on_disk - 1), kept_bytes)
         return
       }
@@ -61,7 +41,7 @@ export function createWriter(
         buffer.skip(offset - on_disk)
       }
     },
-    settled: () => writing ?? Promise.resolve(),
+    settled: buffer.settled,
     flush: async () => {
       buffer.drain()
       await segments.sync()

@@ -4,10 +4,26 @@ import { openCursor, type Position, readCursor } from './cursor.js'
 import { type HeldFolder, holdFolder, leftFolders } from './journal-folders.js'
 import { createReader } from './journal-reader.js'
 import { createWriter, type Writer } from './journal-writer.js'
-import { countLines } from './line-count.js'
+import { noSegments } from './no-segments.js'
 import { endOfSegments, moveSegments, openSegments, type Segments, type TraceBytes } from './segments.js'
-import { segmentsInMemory } from './segments-in-memory.js'
-import type { Spool } from './spool.js'
+
+/** What a sender needs of the queue that it empties. */
+export interface Spool {
+  /** Adds a line of JSON; false when the queue is full. */
+  readonly add: (text: string) => boolean
+  /** The oldest lines: at most `count`, and of at most `max_bytes` together, but at least one. Rejects when the disk cannot be read. */
+  readonly first: (count: number, max_bytes: number) => Promise<readonly Buffer[]>
+  /** The oldest line once it was read; null before. */
+  readonly oldest: () => Buffer | null
+  /** Removes the oldest lines, which `first` has returned. */
+  readonly remove: (count: number) => void
+  /** Lines. */
+  readonly size: () => number
+  /** True when the lines outlive the process: they are on disk. */
+  readonly isDurable: () => boolean
+  /** Writes it to disk and releases its folder. */
+  readonly close: () => Promise<void>
+}
 
 export interface Journal extends Spool {
   /** As `add`, also into the room that is kept for lines which must not be lost. */
@@ -68,7 +84,7 @@ export function openJournal(
   if (opened !== null) return journalOn(opened, limits, report)
   report(`no folder for \`${name}\` can be used below \`${parent}\`: what is not sent is lost when this process ends`)
   const max_bytes = Math.min(limits.max_bytes, maxBytesInMemory)
-  return journalOn({ ...inMemory, segments: segmentsInMemory() }, { ...limits, max_bytes }, report)
+  return journalOn({ ...inMemory, segments: noSegments() }, { ...limits, max_bytes }, report)
 }
 
 interface Opened {
@@ -127,11 +143,11 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
   const { segments, folder } = opened
   let { sent, lost } = opened
   let end = segments.end()
-  const lines = countLines(segments, sent)
+  let lines = segments.countLines(sent)
   const writer = createWriter(segments, folder, () => noteSent(), report)
   const reader = createReader({ read: writer.read }, sent)
   const keeping = createKeeping(opened, limits, writer, report)
-  const noteSent = () => keeping.note(sent, lines.count())
+  const noteSent = () => keeping.note(sent, lines)
   const capacity = limits.max_bytes - limits.reserved_bytes
   noteSent()
   const waiting = () => end - sent
@@ -139,24 +155,22 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     const size = Buffer.byteLength(text) + 1
     if (waiting() + size > max_bytes || !writer.add(text)) return false
     end += size
-    lines.change(1)
+    lines += 1
     return true
   }
   const moveTo = (offset: number, count: number) => {
     sent = offset
-    lines.change(-count)
+    lines -= count
     noteSent()
-    // What is being counted is not deleted.
-    if (lines.isWhole()) keeping.trim(sent)
+    keeping.trim(sent)
   }
-  const size = () => (lines.isWhole() || waiting() === 0 ? lines.count() : Math.max(1, lines.count()))
   const first = async (count: number, max_bytes: number) => {
     writer.drain()
     const found = await reader.first(count, max_bytes)
-    if (found.length > 0 || size() === 0 || !writer.isEmpty() || reader.position() < end) return found
-    lost += lines.count()
-    report(`another program has removed ${lines.count()} lines that were not sent from \`${folder}\``)
-    moveTo(end, lines.count())
+    if (found.length > 0 || lines === 0 || !writer.isEmpty() || reader.position() < end) return found
+    lost += lines
+    report(`another program has removed ${lines} lines that were not sent from \`${folder}\``)
+    moveTo(end, lines)
     return found
   }
   const remove = (count: number) => {
@@ -168,7 +182,8 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     add: (text) => addUpTo(text, capacity),
     addReserved: (text) => addUpTo(text, limits.max_bytes),
     oldest: reader.oldest,
-    ...{ first, remove, size, waiting, capacity, flush, settled, drain, problem },
+    size: () => lines,
+    ...{ first, remove, waiting, capacity, flush, settled, drain, problem },
     position: () => end,
     room: () => Math.min(capacity - waiting(), writer.room()),
     roomIn: () => (writer.room() < capacity - waiting() ? 'buffer' : 'spool'),
@@ -177,10 +192,7 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     noteUnsaved: keeping.noteUnsaved,
     isDurable: () => folder !== null && writer.isEmpty(),
     folders: takeOver(opened, writer),
-    close: async () => {
-      await lines.stop()
-      await closeAll(flush, segments.close, opened.release)
-    },
+    close: () => closeAll(flush, segments.close, opened.release),
   }
 }
 

@@ -1,11 +1,11 @@
 // Queues of the trace that belong to other locations: a start names those with lines that wait, since it does not send them.
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readIfThere } from '../../files/durable-file.js'
 import { takeLock } from '../../files/lock-file.js'
 import { readCursor } from './cursor.js'
-import { segmentsIn } from './segments.js'
+import { linesFrom, segmentsIn } from './segments.js'
 
 export interface SpoolOwner {
   /** The folder of the queue; further engines have `NAME-2` and so on. */
@@ -47,13 +47,13 @@ export function noteOwner(parent: string, { name, settings }: SpoolOwner): void 
   }
 }
 
-/** Reports each queue below `parent` with lines that wait and that no running process has, but those of `own`. Never rejects. */
-export async function reportOthers(parent: string, own: string | null, report: (line: string) => void): Promise<void> {
+/** Reports each queue below `parent` with lines that wait and that no running process has, but those of `own`. Never throws. */
+export function reportOthers(parent: string, own: string | null, report: (line: string) => void): void {
   for (const folder of foldersIn(parent)) {
     const name = folder.replace(/-\d{1,2}$/, '')
     if (name === own) continue
     const path = join(parent, folder)
-    const lines = await waitingIn(path).catch(() => 0)
+    const lines = orNone(() => waitingIn(path))
     if (lines === 0) continue
     const wait = lines === 1 ? '1 line waits' : `${lines} lines wait`
     const settings = readIfThere(join(parent, name, fileName))?.trim()
@@ -77,27 +77,20 @@ function foldersIn(parent: string): string[] {
   }
 }
 
-const newline = 0x0a
-
-/** Counted beside the work. Rejects for a queue of a running process, which sends it. */
-async function waitingIn(folder: string): Promise<number> {
+/** Throws for a queue of a running process, which sends it. */
+function waitingIn(folder: string): number {
   const release = takeLock(folder)
   try {
-    const { offset: sent } = readCursor(folder)
-    let lines = 0
-    for (const { path, start, size } of segmentsIn(folder)) {
-      const from = Math.max(0, sent - start)
-      if (from >= size) continue
-      for await (const chunk of createReadStream(path, { start: from })) lines += linesIn(chunk as Buffer)
-    }
-    return lines
+    return linesFrom(segmentsIn(folder), readCursor(folder).offset)
   } finally {
     release()
   }
 }
 
-function linesIn(chunk: Buffer): number {
-  let lines = 0
-  for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, at + 1)) lines += 1
-  return lines
+function orNone(count: () => number): number {
+  try {
+    return count()
+  } catch {
+    return 0
+  }
 }

@@ -15,9 +15,8 @@ import {
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createAppender, type Segment, segmentPath } from './appender.js'
+import { createAppender, type Segment, segmentPath, syncQueue } from './appender.js'
 import { maxOffset } from './cursor.js'
-import { syncQueue } from './sync-queue.js'
 
 /** Bytes of a trace, from `start` to before `end`. */
 export interface ByteRange {
@@ -40,9 +39,9 @@ export interface Segments {
   readonly end: () => number
   /**
    * Appends lines; returns how many bytes the disk took, and throws when it takes none. `is_rest`: the bytes continue a partial
-   * write, so that they belong to the same file.
+   * write, so that they belong to the same file. Null without a folder.
    */
-  readonly append: (bytes: Buffer, is_rest: boolean) => number
+  readonly append: ((bytes: Buffer, is_rest: boolean) => number) | null
   /**
    * At most `length` bytes at the offset, or at the next one that is kept; empty at the end. Rejects when the disk cannot be
    * read.
@@ -127,7 +126,7 @@ export function openSegments(folder: string, max_bytes: number, end: number, ren
       }
       return { offset: next(), bytes: Buffer.alloc(0) }
     },
-    countLines: (offset) => list.reduce((sum, segment) => sum + linesAfter(segment, offset - segment.start), 0),
+    countLines: (offset) => linesFrom(list, offset),
     trim: (offset, kept_bytes) => {
       const done = list.filter((segment) => endOf(segment) <= offset)
       let kept = done.reduce((sum, { size }) => sum + size, 0)
@@ -167,24 +166,16 @@ function endOf({ start, size }: Segment): number {
   return start + size
 }
 
-/** Lines of the file after the position. */
-function linesAfter({ path, size }: Segment, position: number): number {
-  if (position >= size) return 0
-  const file = openSync(path, 'r')
-  try {
-    const chunk = Buffer.alloc(chunkBytes)
-    let lines = 0
-    for (let at = Math.max(0, position); at < size; ) {
-      const read = readSync(file, chunk, 0, chunk.length, at)
-      if (read === 0) break
-      const bytes = chunk.subarray(0, read)
-      for (let found = bytes.indexOf(newline); found >= 0; found = bytes.indexOf(newline, found + 1)) lines += 1
-      at += read
-    }
-    return lines
-  } finally {
-    closeSync(file)
+/** Lines of the files from the offset on. */
+export function linesFrom(list: readonly Segment[], offset: number): number {
+  let lines = 0
+  for (const { path, start, size } of list) {
+    if (start + size <= offset) continue
+    const bytes = readFileSync(path)
+    for (let at = bytes.indexOf(newline, Math.max(0, offset - start)); at >= 0; at = bytes.indexOf(newline, at + 1))
+      lines += 1
   }
+  return lines
 }
 
 /** Empty when the file, or this part of it, was removed by another program. */

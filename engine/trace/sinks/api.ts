@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { requestJson } from '@svc/proof'
 import { isoTime } from '@svc/schemas'
 import { postTraces, type TracePlatform } from '../delivery/post-traces.js'
-import { keepRejected } from '../delivery/rejected-lines.js'
-import { startSender } from '../delivery/sender.js'
+import { spooled } from '../delivery/spooled.js'
 import { statusOf } from '../delivery/status.js'
-import { type Journal, openJournal } from '../journal/journal.js'
+import type { Journal } from '../journal/journal.js'
 import { apiSpool } from '../journal/other-spools.js'
 import { createRecall, type Recall } from '../recall/recall.js'
 import { withLogOfPlatform } from '../recall/recall-platform.js'
@@ -20,8 +19,6 @@ const keptBytes = 64 * mebibyte
 const fileBytes = 8 * mebibyte
 /** For the ends of tasks and for gaps, when the spool is full. */
 const reservedBytes = mebibyte
-/** What is in memory at once (docs/adr/0057-slices-of-delivery.md). */
-const batch = { max_lines: 500, max_bytes: mebibyte / 2 }
 
 export interface ApiSinkOptions {
   readonly platform: TracePlatform
@@ -38,24 +35,22 @@ export function apiSink({ platform, folder, spool_mib, report }: ApiSinkOptions)
   const limits = { max_bytes, reserved_bytes: reservedBytes, kept_bytes: keptBytes, file_bytes: fileBytes }
   const spool = join(folder, 'spool')
   const { name } = apiSpool(url, agent_key)
-  const journal = openJournal(spool, name, limits, report)
+  const { spool: journal, sender } = spooled({
+    folder: spool,
+    name,
+    noun: 'lines of the trace',
+    limits,
+    max_lines: 500,
+    deliver: (lines, signal) => postTraces(platform, lines, signal),
+    onRoom: () => intake.onRoom(),
+    report,
+  })
   reportShared(journal, join(spool, name), report)
   const dropped = createDroppedSteps(journal.folders, randomUUID, journal.noteUnsaved)
   const is_new = journal.position() === 0
   const recall = createRecall(journal.bytes, journal.drain)
   for (const { task_id } of dropped.earlier) recall.noteGap(task_id, journal.position())
-  const intake = createIntake({ journal, dropped, recall, onGap: () => sender.wake(), report })
-  const sender = startSender({
-    spool: journal,
-    deliver: (lines, signal) => postTraces(platform, lines, signal),
-    reject: keepRejected(journal.folders[0] ?? null, Date.now, report),
-    onRoom: intake.onRoom,
-    noun: 'lines of the trace',
-    ...batch,
-    clock: Date.now,
-    random: Math.random,
-    report,
-  })
+  const intake = createIntake({ journal, dropped, recall, onGap: sender.wake, report })
   intake.onRoom()
   return {
     on_stdout: false,
@@ -109,18 +104,17 @@ function createIntake({ journal, dropped, recall, onGap, report }: IntakeParts) 
     recall.noteGap(null, journal.position())
     is_full = true
   }
-  const { run: resume, stop } = repeated(() => {
+  const resume = () => {
     noteLost()
-    if (!is_full || journal.room() < resume_bytes) return false
-    const goes_on = dropped.move((gap) => journal.addReserved(gapJson(gap)))
+    if (!is_full || journal.room() < resume_bytes) return
+    dropped.move((gap) => journal.addReserved(gapJson(gap)))
     onGap()
-    if (dropped.isPending()) return goes_on
+    if (dropped.isPending()) return
     is_full = false
     if (count > count_before)
       report(`the spool has room again: ${count - count_before} lines of the trace were dropped`)
     count_before = count
-    return false
-  })
+  }
   const drop = (line: TraceLine, text: string) => {
     // The caller of /end_task gets an error and repeats the request: an acknowledged end must be in the journal.
     if (line.kind === 'end') throw new Error('the spool of the trace is full')
@@ -145,10 +139,7 @@ function createIntake({ journal, dropped, recall, onGap, report }: IntakeParts) 
     },
     onRoom: resume,
     /** What is not in the journal then stays in its file. */
-    close: () => {
-      stop()
-      dropped.save()
-    },
+    close: dropped.save,
     dropped: () => count + lost,
   }
 }
@@ -159,26 +150,6 @@ function gapJson(gap: Gap): string {
 
 function noteAdded(recall: Recall, line: TraceLine, position: number): void {
   if (line.kind === 'step' && line.task_id !== undefined) recall.noteStep(line.task_id, position)
-}
-
-/** `run` calls `act`, and once more in each turn of the event loop for as long as that returns true. */
-function repeated(act: () => boolean) {
-  let next: NodeJS.Immediate | null = null
-  let is_stopped = false
-  const run = () => {
-    if (!act() || is_stopped) return
-    next ??= setImmediate(() => {
-      next = null
-      run()
-    })
-  }
-  return {
-    run,
-    stop: () => {
-      is_stopped = true
-      if (next !== null) clearImmediate(next)
-    },
-  }
 }
 
 function fullMessage(journal: Journal): string {

@@ -129,7 +129,7 @@ export function openSink(settings: LogSettings, out: Writable, report: (line: st
 }
 
 /** Notes whose queue this is, and reports the lines that wait for other locations. */
-export function reportOtherSpools(settings: LogSettings, report: (line: string) => void): Promise<void> {
+export function reportOtherSpools(settings: LogSettings, report: (line: string) => void): void {
   const { env } = settings
   const location = logLocation(settings)
   const parent = join(dataFolder(env), 'spool')
@@ -139,7 +139,7 @@ export function reportOtherSpools(settings: LogSettings, report: (line: string) 
       ? apiSpool(env.SVC_API_URL ?? '', agentKeyOf(settings))
       : null
   if (own !== null) noteOwner(parent, own)
-  return reportOthers(parent, own?.name ?? null, report)
+  reportOthers(parent, own?.name ?? null, report)
 }
 
 function problemOfApi(settings: LogSettings, name: string): string | null {

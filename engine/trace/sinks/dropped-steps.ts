@@ -15,11 +15,8 @@ export interface DroppedSteps {
   readonly noteLost: (lines: number, at: string) => void
   /** True while gaps are not in the journal. */
   readonly isPending: () => boolean
-  /**
-   * Gives some gaps to `add`, until that returns false; a gap that was added is forgotten. True when `add` has taken all that it
-   * got.
-   */
-  readonly move: (add: (gap: Gap) => boolean) => boolean
+  /** Gives the gaps to `add`, until that returns false; a gap that was added is forgotten. */
+  readonly move: (add: (gap: Gap) => boolean) => void
   /** Writes the file, unless nothing has changed. */
   readonly save: () => void
 }
@@ -27,8 +24,6 @@ export interface DroppedSteps {
 /** Steps of further tasks are counted together. */
 const maxTasks = 1_000
 const fileName = 'dropped.json'
-/** A thousand at once would block the event loop for 8 ms. */
-const movedAtOnce = 100
 /** A kill loses the counts of less than this time. */
 const saveMs = 1_000
 
@@ -85,13 +80,12 @@ export function createDroppedSteps(
     },
     isPending: () => gaps.size > 0 || earlier.length > 0,
     move: (add) => {
-      const some = [...earlier, ...gaps.values()].slice(0, movedAtOnce)
-      const refused = some.findIndex((gap) => !add(gap))
-      const moved = new Set<Gap>(refused < 0 ? some : some.slice(0, refused))
+      const all = [...earlier, ...gaps.values()]
+      const rejected = all.findIndex((gap) => !add(gap))
+      const moved = new Set<Gap>(rejected < 0 ? all : all.slice(0, rejected))
       earlier = earlier.filter((gap) => !moved.has(gap))
       for (const [key, gap] of gaps) if (moved.has(gap)) gaps.delete(key)
       save()
-      return refused < 0
     },
     save: () => {
       if (timer !== null) save()

@@ -4,92 +4,61 @@ import { dirname } from 'node:path'
 import { requestJson } from '@svc/proof'
 import { lineBuffer } from '../journal/line-buffer.js'
 import { createRecall, fileBytes } from '../recall/recall.js'
-import type { Sink, TraceLine } from './sink.js'
+import type { Sink } from './sink.js'
 
 /**
- * Appends to the file; `flush` writes it to disk, and throws when that fails. Throws when the file cannot be opened. A
+ * The trace appended to the file; `flush` writes it to disk, and throws when that fails. Throws when the file cannot be opened. A
  * failed write is reported once and retried with the next line: no step fails because of its trace.
  */
 export function fileSink(path: string, report: (line: string) => void): Sink {
+  const { file, durable, buffer, flush, close } = opened(path, report)
+  /** Offset of the next line. A lower bound when another process appends to the file as well. */
+  let offset = durable ? fstatSync(file).size : 0
+  const recall = durable ? createRecall(fileBytes(path), buffer.tryDrain) : null
+  return {
+    on_stdout: false,
+    write: (line) => {
+      const text = `${requestJson(line)}\n`
+      if (!buffer.add(text)) {
+        // The caller of /end_task gets an error and repeats the request: an acknowledged end must be in the file.
+        if (line.kind === 'end') throw new Error(`the trace \`${path}\` cannot be written and its buffer is full`)
+        if (line.kind === 'step' && line.task_id !== undefined) recall?.noteLost(line.task_id, offset)
+        return
+      }
+      if (line.kind === 'step' && line.task_id !== undefined) recall?.noteStep(line.task_id, offset)
+      offset += Buffer.byteLength(text)
+    },
+    settled: buffer.settled,
+    recall,
+    flush,
+    close,
+  }
+}
+
+/** Appends lines to a file, apart from the trace; as `fileSink`. */
+export function openLines(path: string, report: (line: string) => void) {
+  const { buffer, close } = opened(path, report)
+  return { write: (line: string) => void buffer.add(`${line}\n`), close }
+}
+
+function opened(path: string, report: (line: string) => void) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const file = openSync(path, 'a', 0o600)
   const durable = fstatSync(file).isFile()
   if (durable && !endsWithNewline(path)) writeSync(file, '\n')
-  const buffer = lineBuffer({ path, write: (bytes) => writeSync(file, bytes), report })
-  /** Resolves after the next write; null while the buffer is empty. */
-  let writing: Promise<void> | null = null
-  /** Offset of the next line. A lower bound when another process appends to the file as well. */
-  let offset = durable ? fstatSync(file).size : 0
-
-  const drain = () => {
-    writing = null
-    buffer.tryDrain()
-  }
-  const recall = durable ? createRecall(fileBytes(path), drain) : null
-  const append = (line: TraceLine) => {
-    const text = `${requestJson(line)}\n`
-    if (!buffer.add(text)) {
-      // The caller of /end_task gets an error and repeats the request: an acknowledged end must be in the file.
-      if (line.kind === 'end') throw new Error(`the trace \`${path}\` cannot be written and its buffer is full`)
-      if (line.kind === 'step' && line.task_id !== undefined) recall?.noteLost(line.task_id, offset)
-      return
-    }
-    if (line.kind === 'step' && line.task_id !== undefined) recall?.noteStep(line.task_id, offset)
-    offset += Buffer.byteLength(text)
-  }
+  const buffer = lineBuffer({ path, write: (bytes) => writeSync(file, bytes), onProblem: () => undefined, report })
   const flush = async () => {
     buffer.drain()
     if (durable) fsyncSync(file)
   }
-  return {
-    on_stdout: false,
-    write: (line) => {
-      append(line)
-      writing ??= new Promise((resolve) => {
-        setImmediate(() => {
-          drain()
-          resolve()
-        })
-      })
-    },
-    settled: () => writing ?? Promise.resolve(),
-    recall,
-    flush,
-    close: async () => {
-      try {
-        await flush()
-      } finally {
-        closeSync(file)
-      }
-    },
+  const close = async () => {
+    try {
+      await flush()
+    } finally {
+      closeSync(file)
+    }
   }
-}
-
-/**
- * Appends lines to a file, apart from the trace. Throws when the file cannot be opened; a failed write is reported once and
- * retried with the next line.
- */
-export function openLines(path: string, report: (line: string) => void) {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const file = openSync(path, 'a', 0o600)
-  const durable = fstatSync(file).isFile()
-  if (durable && !endsWithNewline(path)) writeSync(file, '\n')
-  const buffer = lineBuffer({ path, write: (bytes) => writeSync(file, bytes), report })
-  return {
-    write: (line: string) => {
-      buffer.add(`${line}\n`)
-      // The answer to the step leaves first.
-      setImmediate(buffer.tryDrain)
-    },
-    close: async () => {
-      try {
-        buffer.drain()
-        if (durable) fsyncSync(file)
-      } finally {
-        closeSync(file)
-      }
-    },
-  }
+  return { file, durable, buffer, flush, close }
 }
 
 /** False when a crash has cut off the last line: the next one must not be joined to it. */

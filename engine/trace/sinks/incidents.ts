@@ -6,7 +6,7 @@ import { requestJson } from '@svc/proof'
 import { endpointOf } from '../../source/fetch.js'
 import type { Receiver } from '../delivery/post.js'
 import { postLines } from '../delivery/post-lines.js'
-import { spooled, spoolLimits } from '../delivery/spooled.js'
+import { orDropped, spooled, spoolOf } from '../delivery/spooled.js'
 import { openLines } from './file.js'
 import { withoutPayloads } from './metadata.js'
 import { addressIn, dataFolder, type Environment, keyProblem, shownLocation } from './settings.js'
@@ -124,13 +124,16 @@ function openOutput(location: string, env: Environment, out: Writable, report: (
     : { href: location, api_key: null }
   const folder = env.SVC_CACHE_DIR || join(dataFolder(env), 'cache')
   const name = `incidents-${createHash('sha256').update(receiver.href).digest('hex').slice(0, 32)}`
-  const { write, spool, sender } = spooled({
+  const { spool, sender } = spooled({
     folder,
     name,
     noun: 'incidents',
-    max_bytes: spoolLimits.max_bytes,
+    limits: spoolOf(16 * 1024 * 1024),
+    // A request of the platform takes a hundred.
+    max_lines: 100,
     deliver: (lines, signal) => postLines(receiver, lines, signal),
     report,
   })
+  const { write } = orDropped(spool, sender, 'incidents', report)
   return { write, settled: spool.settled, flush: spool.flush, close: sender.close }
 }

@@ -4,7 +4,7 @@ import { versionOf } from '@svc/schemas'
 import { headOf } from '../delivery/line-head.js'
 import { failureOf, isPage, isTaken, objectIn, post } from '../delivery/post.js'
 import type { Delivery, Rejection } from '../delivery/sender.js'
-import { spooled } from '../delivery/spooled.js'
+import { orDropped, spooled, spoolOf } from '../delivery/spooled.js'
 import { statusOf } from '../delivery/status.js'
 import { otlpSpool } from '../journal/other-spools.js'
 import { endpointAt, type OtlpEndpoint } from './otlp-endpoint.js'
@@ -13,19 +13,21 @@ import type { Sink } from './sink.js'
 import { spanOf } from './spans.js'
 
 /** The spans of some hours of an outage. */
-const maxBytes = 64 * 1024 * 1024
+const limits = spoolOf(64 * 1024 * 1024)
 
 /** The sink of a location `otlp:URL` without a problem. `service` is `service.name` of the spans. */
 export function otlpSink(location: string, env: Environment, service: string, report: (line: string) => void): Sink {
   const endpoint = endpointAt(location, env)
-  const { write, spool, sender, dropped } = spooled({
+  const { spool, sender } = spooled({
     folder: join(dataFolder(env), 'spool'),
     name: otlpSpool(endpoint.href).name,
     noun: 'spans',
-    max_bytes: maxBytes,
+    limits,
+    max_lines: 100,
     deliver: (spans, signal) => postSpans(endpoint, service, spans, signal),
     report,
   })
+  const { write, dropped } = orDropped(spool, sender, 'spans', report)
   return {
     on_stdout: false,
     write: (line) => {
