@@ -32098,52 +32098,57 @@ async function isFile(path) {
 	return (await stat(path).catch(() => null))?.isFile() === true;
 }
 
-// engine/trace/recall/read-batches.ts
+// engine/trace/recall/read-lines.ts
 const maxLineBytes = 67108864;
 const newline = 10;
 const tooLong = { problem: `longer than ${maxLineBytes / 1024 / 1024} MiB` };
 async function* readBatches(bytes) {
 	let first = 0;
-	let end = 0;
-	let pending = [];
-	let length = 0;
-	const batch = (whole, is_long) => {
-		const decoded = linesIn(whole, first === 0);
-		const lines = is_long ? [tooLong, ...decoded.slice(1)] : decoded;
-		const made = {
+	for await (const { end, bytes: whole, is_long, is_last } of wholeLines(bytes)) {
+		const text = decoded(whole, first === 0);
+		const found = typeof text === "string" ? text.split("\n") : splitIn(whole).map(({ from, part }) => decoded(part, first === 0 && from === 0));
+		const lines = is_long ? [tooLong, ...found.slice(1)] : found;
+		yield {
 			first,
 			lines,
-			end
+			end: is_last ? end : end + 1
 		};
 		first += lines.length;
-		return made;
-	};
+	}
+}
+async function* wholeLines(bytes) {
+	let begin = 0;
+	let pending = [];
+	let length = 0;
+	const taken = (whole, first, is_last) => ({
+		begin,
+		end: begin + length,
+		bytes: whole,
+		is_long: first > maxLineBytes,
+		is_last
+	});
 	for await (const chunk of bytes) {
 		const last = chunk.lastIndexOf(newline);
-		if (last < 0) {
-			pending.push(chunk);
-			length += chunk.length;
-			end += chunk.length;
-			if (length > maxLineBytes) pending = [];
-			continue;
-		}
-		const is_long = length + chunk.indexOf(newline) > maxLineBytes;
-		end += last + 1;
-		yield batch(Buffer.concat([...pending, chunk.subarray(0, last)]), is_long);
+		const before = length;
+		length += last < 0 ? chunk.length : last;
+		if (last < 0) pending = length > maxLineBytes ? [] : [...pending, chunk];
+		if (last < 0) continue;
+		yield taken(Buffer.concat([...pending, chunk.subarray(0, last)]), before + chunk.indexOf(newline), false);
+		begin += length + 1;
 		pending = [chunk.subarray(last + 1)];
 		length = chunk.length - last - 1;
-		end += length;
 	}
-	if (length > 0) yield batch(Buffer.concat(pending), length > maxLineBytes);
+	if (length > 0) yield taken(Buffer.concat(pending), length, true);
 }
-function linesIn(bytes, at_start) {
-	const whole = decoded(bytes, at_start);
-	if (typeof whole === "string") return whole.split("\n");
+function splitIn(bytes) {
 	const lines = [];
 	for (let from = 0; from <= bytes.length;) {
 		const next = bytes.indexOf(newline, from);
 		const to = next < 0 ? bytes.length : next;
-		lines.push(decoded(bytes.subarray(from, to), at_start && from === 0));
+		lines.push({
+			from,
+			part: bytes.subarray(from, to)
+		});
 		from = to + 1;
 	}
 	return lines;

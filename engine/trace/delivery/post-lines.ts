@@ -1,5 +1,16 @@
 // Sends incidents as a JSON list to an HTTP address, such as POST /api/v1/incidents of a platform.
-import { type Answer, failureOf, isCode, isPage, isTaken, objectIn, post, problemIn, type Receiver } from './post.js'
+import {
+  type Answer,
+  failureOf,
+  isPage,
+  isTaken,
+  objectIn,
+  post,
+  problemIn,
+  type Receiver,
+  resultIn,
+  textOf,
+} from './post.js'
 import type { Delivery, Rejection } from './sender.js'
 
 const postTimeoutMs = 10_000
@@ -54,15 +65,7 @@ function remedyOf(status: number, origin: string, api_key: string | null): strin
 /** Those that the platform does not take, with its reason. */
 function rejectedIn(results: readonly unknown[]): Rejection[] {
   return results.flatMap((result, line) => {
-    const { status, problem } = Object(result) as { status?: unknown; problem?: unknown }
-    const { code, detail } = Object(problem) as { code?: unknown; detail?: unknown }
-    const name = isCode(code) ? ` ${code}` : ''
-    return typeof status === 'number' && status >= 400
-      ? [{ line, problem: `an incident was rejected (${status}${name})`, detail: textOf(detail) }]
-      : []
+    const { status, code, detail } = resultIn(result) ?? { status: 0 }
+    return status >= 400 ? [{ line, problem: `an incident was rejected (${status}${code})`, detail: detail ?? '' }] : []
   })
-}
-
-function textOf(detail: unknown): string {
-  return typeof detail === 'string' ? detail : ''
 }

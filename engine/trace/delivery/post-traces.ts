@@ -1,6 +1,6 @@
 // Sends lines of a trace to POST /api/v1/traces of a platform.
 import { endpointOf } from '../../source/fetch.js'
-import { failureOf, post, problemIn } from './post.js'
+import { failureOf, post, problemIn, textOf } from './post.js'
 import type { Delivery } from './sender.js'
 import { type TraceRequest, traceOutcome, traceRequest } from './trace-request.js'
 
@@ -29,10 +29,10 @@ export async function postTraces(
   if (status === 200) return outcomeOf(request, lines.length, answer.bytes, origin)
   const { code, detail } = problemIn(answer)
   // A proxy limits the size of requests: smaller ones pass.
-  const is_final = status === 413 || ([400, 415, 422].includes(status) && typeof code === 'string')
+  const is_final = status === 413 || ([400, 415, 422].includes(status) && code !== undefined)
   if (is_final) {
-    const problem = `${origin} rejects a line of the trace (${status}${typeof code === 'string' ? ` ${code}` : ''})`
-    return { kind: 'rejected', problem, detail: typeof detail === 'string' ? detail : '' }
+    const problem = `${origin} rejects a line of the trace (${status}${code === undefined ? '' : ` ${code}`})`
+    return { kind: 'rejected', problem, detail: textOf(detail) }
   }
   const problem = problemOf(status, detail, origin, agent_key)
   return { kind: 'failed', ...failureOf(answer, problem, Date.now()) }

@@ -96,12 +96,31 @@ export function isPage({ headers }: Answer): boolean {
 }
 
 /** Codes are in messages, each of which is reported once: another server may answer any text, and another one each time. */
-export function isCode(code: unknown): code is string {
+function isCode(code: unknown): code is string {
   return typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code)
 }
 
 /** Answers of a receiver, or of a proxy before it, that is starting or has gone. */
 const away: ReadonlySet<number> = new Set([408, 499, 502, 503, 504])
+
+/** What a platform answers for one line. */
+export interface LineResult {
+  readonly status: number
+  /** With a space before it, for messages; empty without one. */
+  readonly code: string
+  readonly detail: string
+}
+
+/** Null for a value that is not such a result. */
+export function resultIn(value: unknown): LineResult | null {
+  const { status, problem } = Object(value) as { status?: unknown; problem?: unknown }
+  const { code, detail } = Object(problem) as { code?: unknown; detail?: unknown }
+  return typeof status === 'number' ? { status, code: isCode(code) ? ` ${code}` : '', detail: textOf(detail) } : null
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
 
 /** Why lines are sent again after this answer. */
 export function failureOf(answer: Answer, problem: string, now: number): Failure {

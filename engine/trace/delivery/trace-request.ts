@@ -3,7 +3,7 @@
 import { parseJson } from '@svc/proof'
 import { stepOfEnd } from './end-step.js'
 import { headOf } from './line-head.js'
-import { isCode, objectIn } from './post.js'
+import { type LineResult, objectIn, resultIn } from './post.js'
 import type { Failure, Rejection } from './sender.js'
 
 const lists = ['steps', 'incidents', 'unrecorded', 'gaps'] as const
@@ -94,26 +94,21 @@ export function traceOutcome(
     .filter(({ status }) => status >= 400 && !isLater(status))
     .map(({ line, status, code, detail }) => ({
       line,
-      problem: `the platform rejects a line of the trace (${status}${code === '' ? '' : ` ${code}`})`,
+      problem: `the platform rejects a line of the trace (${status}${code})`,
       detail,
     }))
   const later = waiting[0] === undefined ? null : asFailure(problemOf(waiting[0]))
   return { taken, rejected: [...broken, ...rejected].filter(({ line }) => line < taken), later }
 }
 
-interface Result {
-  readonly line: number
-  readonly status: number
-  readonly code: string
-  readonly detail: string
-}
+type Result = LineResult & { readonly line: number }
 
 function isLater(status: number): boolean {
   return status === 403 || status === 429 || status >= 500
 }
 
 function problemOf({ status, code }: Result): string {
-  return `the platform takes a line of the trace later (${status}${code === '' ? '' : ` ${code}`})`
+  return `the platform takes a line of the trace later (${status}${code})`
 }
 
 const resultMembers = { steps: 'results', incidents: 'incidents', unrecorded: 'unrecorded', gaps: 'gaps' } as const
@@ -125,15 +120,10 @@ function resultsIn(answer: Buffer, sources: TraceRequest['sources']): Result[] |
     const found = parsed[resultMembers[list]]
     if (sources[list].length > 0 && (!Array.isArray(found) || found.length !== sources[list].length)) return null
     for (const [index, line] of sources[list].entries()) {
-      const { status, problem } = Object((found as unknown[])[index]) as { status?: unknown; problem?: unknown }
-      if (typeof status !== 'number') return null
-      const { code, detail } = Object(problem) as { code?: unknown; detail?: unknown }
-      results.push({ line, status, code: isCode(code) ? code : '', detail: textOf(detail) })
+      const result = resultIn((found as unknown[])[index])
+      if (result === null) return null
+      results.push({ line, ...result })
     }
   }
   return results
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }

@@ -150,6 +150,7 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
   const noteSent = () => keeping.note(sent, lines)
   const capacity = limits.max_bytes - limits.reserved_bytes
   noteSent()
+  for (const { release } of opened.left) release()
   const waiting = () => end - sent
   const addUpTo = (text: string, max_bytes: number) => {
     const size = Buffer.byteLength(text) + 1
@@ -191,8 +192,8 @@ function journalOn(opened: Opened, limits: JournalLimits, report: (line: string)
     lost: () => lost,
     noteUnsaved: keeping.noteUnsaved,
     isDurable: () => folder !== null && writer.isEmpty(),
-    folders: takeOver(opened, writer),
-    close: () => closeAll(flush, segments.close, opened.release),
+    folders: folder === null ? [] : [folder, ...opened.left.map((one) => one.folder)],
+    close: () => flush().finally(segments.close).finally(opened.release),
   }
 }
 
@@ -221,23 +222,6 @@ function createKeeping(
     },
     trim: once('what was sent cannot be deleted', (sent: number) => writer.trim(sent, kept_bytes), report),
   }
-}
-
-async function closeAll(flush: () => Promise<void>, close: () => Promise<void>, release: () => void): Promise<void> {
-  try {
-    await flush()
-  } finally {
-    await close()
-    release()
-  }
-}
-
-/** Gives up the folders that others left; returns the folders. */
-function takeOver({ folder, left }: Opened, writer: Writer): readonly string[] {
-  const folders = folder === null ? [] : [folder, ...left.map((one) => one.folder)]
-  writer.drain()
-  for (const { release } of left) release()
-  return folders
 }
 
 /** Reports the first failure only. */

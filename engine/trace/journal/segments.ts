@@ -1,13 +1,10 @@
 // The bytes of a journal as files, each named by the offset of its first byte in the whole journal. They are only appended to,
 // and deleted whole.
 import {
-  closeSync,
   createReadStream,
   lstatSync,
-  openSync,
   readdirSync,
   readFileSync,
-  readSync,
   renameSync,
   rmSync,
   truncateSync,
@@ -82,22 +79,9 @@ export function endOfSegments(folder: string, least: number): number {
 }
 
 const newline = 0x0a
-const chunkBytes = 256 * 1024
 
 function removeTornLine(segment: Segment): void {
-  const file = openSync(segment.path, 'r')
-  let whole = 0
-  try {
-    for (let end = segment.size; end > 0 && whole === 0; ) {
-      const chunk = Buffer.alloc(Math.min(chunkBytes, end))
-      end -= chunk.length
-      readSync(file, chunk, 0, chunk.length, end)
-      const at = chunk.lastIndexOf(newline)
-      if (at >= 0) whole = end + at + 1
-    }
-  } finally {
-    closeSync(file)
-  }
+  const whole = readFileSync(segment.path).lastIndexOf(newline) + 1
   if (whole < segment.size) truncateSync(segment.path, whole)
   segment.size = whole
 }

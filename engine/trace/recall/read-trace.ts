@@ -1,6 +1,6 @@
 // Reads the lines of a trace in constant memory.
 import { readTraceLine, type TraceLineReading } from '../../convert/trace-line.js'
-import { readBatches } from './read-batches.js'
+import { readBatches } from './read-lines.js'
 
 export interface TraceReader {
   /** Receives each line that is not empty, by its number from 1. */
