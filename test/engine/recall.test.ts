@@ -1,5 +1,5 @@
 // Histories read back from a journal: over several files, after files were deleted, and where steps are missing.
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
@@ -131,5 +131,14 @@ describe('the history of a task in a journal', () => {
     recall.noteLost('new', journal.position())
     expect([await numbers(recall, 'a'), await numbers(recall, 'new')]).toEqual([null, null])
     expect(await numbers(recall, 'c')).toEqual([1])
+  })
+
+  it('are not whole where the lines are in memory only', async () => {
+    writeFileSync(join(parent, 'a file'), '')
+    const journal = openJournal(join(parent, 'a file'), 'queue', limits, () => undefined)
+    open.push(journal)
+    const recall = createRecall(journal.bytes, journal.drain)
+    await add({ journal, recall }, step('a', 1))
+    expect([await numbers(recall, 'a'), await numbers(recall, 'new')]).toEqual([null, []])
   })
 })
