@@ -65,16 +65,13 @@ export { findingHeads, findingRows } from './findings/finding-rows.js'
 export type { FindingKind, Severity } from './findings/kind.js'
 export { type FindingId, findingKind, findingKinds, severityOf } from './findings/kinds.js'
 export { markdownCode, markdownText } from './findings/markdown.js'
-export { limited, messageMarkdown, placeMarkdown, row, shortened, table } from './findings/markdown-parts.js'
+export { boldName, limited, messageMarkdown, placeMarkdown, row, shortened, table } from './findings/markdown-parts.js'
 export { sarifOf } from './findings/sarif.js'
+export { capitalized, counted, listed } from './findings/words.js'
 export { type Annotation, annotationsOf, logLine, workflowCommands } from './findings/workflow-commands.js'
-export {
-  compareTasks,
-  type TaskComparison,
-} from './impact/compare-tasks.js'
 export { diffManifests } from './impact/diff.js'
 export { type DiffFile, type DiffReport, diffFiles, type FileDiff, type InventoryAgent } from './impact/diff-files.js'
-export { diffMarkdown } from './impact/diff-markdown.js'
+export { changeLegend, diffMarkdown, policyMarkdown } from './impact/diff-markdown.js'
 export {
   type AgentChange,
   combined,
@@ -88,7 +85,20 @@ export {
   type WaiverChange,
 } from './impact/diff-result.js'
 export { diffText, type Paint } from './impact/diff-text.js'
-export { byChange, valuesInWords } from './impact/diff-words.js'
+export { byChange, changeWords, valuesInWords } from './impact/diff-words.js'
+export { createImpact, type FirstFlip, type Impact, type ImpactInput, type TaskCounts } from './impact/impact.js'
+export { impactMarkdown, stepCells, stepHeads } from './impact/impact-markdown.js'
+export { impactText } from './impact/impact-text.js'
+export {
+  changeSentence,
+  leftOutWords,
+  pathNote,
+  replayedWords,
+  type ShownReplay,
+  type ShownStep,
+  stepWords,
+  taskChanges,
+} from './impact/impact-words.js'
 export { type InventoryReading, readInventory } from './impact/inventory.js'
 export { type PairedFiles, pairFiles } from './impact/pair-files.js'
 export {
@@ -98,8 +108,7 @@ export {
   type ReplayLine,
   type ReplayOptions,
 } from './impact/replay.js'
-export { isNeverApplied, neverApplied } from './impact/replay-findings.js'
-export { causesMarkdown, placeCells } from './impact/replay-markdown.js'
+export { neverApplied } from './impact/replay-findings.js'
 export {
   policiesOfManifests,
   type ReplayManifest,
@@ -118,6 +127,7 @@ export type {
   StepPlace,
 } from './impact/replay-result.js'
 export type { TaskChange } from './impact/replay-tasks.js'
+export { wilsonInterval } from './impact/wilson-interval.js'
 export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
 export {
   isLeftOut,

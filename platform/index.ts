@@ -24,7 +24,6 @@ export type {
   ImpactRequest,
   ManifestChange,
   TaskFlip,
-  TaskShare,
 } from './git/impact/impact-report.js'
 export { type AssignmentState, type InForce, inForceAfter } from './git/in-force.js'
 export { type Installation, type Installations, notCovered } from './git/installations.js'

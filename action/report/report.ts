@@ -1,5 +1,5 @@
 // The result of a run, which annotations, summary, outputs and files show.
-import type { Annotation, Finding, Validation } from '@svc/engine'
+import { type Annotation, counted, type Finding, type Validation } from '@svc/engine'
 import type { Comparison } from '../change/compare.js'
 import type { Impact } from '../change/impact.js'
 import type { Inputs } from '../inputs.js'
@@ -92,11 +92,6 @@ export function reportJson({ validation, notes, comparison, impact, totals, vali
   const change = comparison && { base: comparison.base, left_out: comparison.left_out, ...comparison.report }
   const document = { valid, failed, totals, manifests, findings, skipped, notes, change, impact }
   return `${JSON.stringify(document, null, 2)}\n`
-}
-
-/** `1 error`, `3 errors`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
 }
 
 /** The result in one sentence. */

@@ -1,8 +1,11 @@
 // The summary of the job: what was checked, what is wrong and what to write instead, and what the change means for whom.
 import {
+  changeWords,
+  counted,
   findingHeads,
   findingRows,
   limited,
+  listed,
   markdownCode,
   markdownText,
   messageMarkdown,
@@ -10,9 +13,10 @@ import {
   table,
   type ValidatedManifest,
 } from '@svc/engine'
+import type { Comparison } from '../change/compare.js'
 import { changeParts } from './change-parts.js'
 import { impactParts } from './impact-parts.js'
-import { counted, type Report, sentenceOf, type Totals } from './report.js'
+import { type Report, sentenceOf } from './report.js'
 import { testParts } from './test-parts.js'
 
 /** Bytes of the longer parts; GitHub rejects a summary of more than 1 MiB. */
@@ -26,14 +30,14 @@ export function summaryOf(report: Report, address: string | null): string {
     ...findingParts(report, address),
     ...testParts(report.validation.manifests, address),
     ...changeParts(report.comparison),
-    ...impactParts(report.impact),
+    ...impactParts(report, address),
     ...manifestParts(report),
   ]
   return `${parts.join('\n\n')}\n\n`
 }
 
 function head({ valid, failed, totals, notes, comparison }: Report): string[] {
-  const { errors, warnings, tests_failed, affected_agents, ungoverned_agents } = totals
+  const { errors, warnings, tests_failed, ungoverned_agents } = totals
   const others = errors - tests_failed
   const wrong = [
     ...(others > 0 ? [`${counted(others, 'error')} to correct`] : []),
@@ -47,7 +51,7 @@ function head({ valid, failed, totals, notes, comparison }: Report): string[] {
   return [
     `# ${mark} Policies: ${verdict}${wrong.length > 0 ? ` (${wrong.join(', ')})` : ''}${left}`,
     `${sentenceOf(totals)}. ${failed ? '**This step fails.**' : 'This step does not fail.'}`,
-    ...(comparison === null ? [] : [changeSentence(totals, affected_agents, comparison.left_out.length)]),
+    ...(comparison === null ? [] : [changeSentence(comparison)]),
     ...notes.map(({ title, message }) => `> **${markdownText(title)}:** ${messageMarkdown(message)}`),
   ]
 }
@@ -55,12 +59,13 @@ function head({ valid, failed, totals, notes, comparison }: Report): string[] {
 /** Agents that are named. */
 const maxAgents = 10
 
-function changeSentence({ stricter, looser, changed }: Totals, agents: readonly string[], left_out: number): string {
-  const named = agents.slice(0, maxAgents).map(markdownCode).join(', ')
-  const more = agents.length > maxAgents ? ` and ${agents.length - maxAgents} more` : ''
-  const affected = agents.length === 0 ? '' : ` For ${counted(agents.length, 'agent')}: ${named}${more}.`
-  const missing = left_out === 0 ? '' : ` **${counted(left_out, 'manifest')} not compared, because of errors.**`
-  return `The change: ${stricter} added or stricter, ${looser} removed or looser, ${changed} changed otherwise.${affected}${missing}`
+function changeSentence({ report, left_out }: Comparison): string {
+  const agents = report.affected_agents
+  const named = listed(agents.map(markdownCode), { max: maxAgents })
+  const affected = agents.length === 0 ? '' : ` For ${counted(agents.length, 'agent')}: ${named}.`
+  const missing =
+    left_out.length === 0 ? '' : ` **${counted(left_out.length, 'manifest')} not compared, because of errors.**`
+  return `The change: ${changeWords(report)}.${affected}${missing}`
 }
 
 function findingParts({ validation }: Report, address: string | null): string[] {

@@ -1,6 +1,5 @@
 // The failed tests of the summary.
-import { failedTestTexts, type ValidatedManifest } from '@svc/engine'
-import { counted } from './report.js'
+import { counted, failedTestTexts, type ValidatedManifest } from '@svc/engine'
 
 const maxBytes = 150_000
 

@@ -1,11 +1,21 @@
 // After a merge: which agents have the new version, and which have not, with the reason and the remedy.
-import { type ManifestDiff, markdownCode, messageMarkdown, row } from '@svc/engine'
+import {
+  boldName,
+  counted,
+  listed,
+  type ManifestDiff,
+  markdownCode,
+  messageMarkdown,
+  policyMarkdown,
+  row,
+  shortened,
+} from '@svc/engine'
 import type { AssignmentState, InForce } from '@svc/platform'
 import { runCheck } from './check-run.js'
 import type { CheckContent } from './content/content.js'
 import { hiddenNote } from './content/counts-only.js'
 import { type Part, pageOf, text } from './content/fit.js'
-import { agentCell, boldName, counted, cut, listed, plainName, toDoList } from './content/words.js'
+import { agentCell, toDoList } from './content/words.js'
 import type { CheckParts, Conclusion } from './parts.js'
 
 /** The name of the check run of a commit on a followed branch. */
@@ -146,10 +156,10 @@ function keptRow(state: AssignmentState): string {
   const { id, manifest_path, pinned, conditions } = state
   const reasons = [
     ...(pinned ? [`It stays at a pinned version until \`svc unpin-assignment ${id}\`.`] : []),
-    ...conditions.map(({ message }) => messageMarkdown(cut(message, 600))),
+    ...conditions.map(({ message }) => messageMarkdown(shortened(message, 600))),
   ]
   const why = reasons.length === 0 ? 'The branch is being read.' : reasons.join('<br>')
-  return row(agentCell(state.agent), markdownCode(cut(manifest_path, 200)), why)
+  return row(agentCell(state.agent), markdownCode(shortened(manifest_path, 200)), why)
 }
 
 function changedRow(state: AssignmentState): string {
@@ -159,7 +169,7 @@ function changedRow(state: AssignmentState): string {
     .join(' → ')
   return row(
     agentCell(state.agent),
-    markdownCode(cut(manifest_path, 200)),
+    markdownCode(shortened(manifest_path, 200)),
     version,
     diff === null ? 'first version' : changeCell(diff),
   )
@@ -171,10 +181,9 @@ const maxNamed = 5
 function changeCell({ agents, waivers }: ManifestDiff): string {
   const policies = agents.flatMap((agent) => agent.policies)
   if (policies.length === 0) return waivers.length === 0 ? 'no policy of this agent' : 'waivers of other agents'
-  const shown = policies.slice(0, maxNamed).map(({ change, name }) => {
-    const word = change === 'none' ? 'no effect' : change
-    return `${change === 'looser' || change === 'removed' ? `**${word}**` : word} ${plainName(name)}`
-  })
+  const shown = policies
+    .slice(0, maxNamed)
+    .map((policy) => policyMarkdown({ ...policy, name: shortened(policy.name, 120) }))
   const more = policies.length - shown.length
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join('<br>')
 }

@@ -2,7 +2,7 @@
 import { type Cause, type Listed, neverApplied, type ReplayResult } from '@svc/engine'
 import { type DryRunManifest, type DryRunReport, type DryRunRequest, isoTime } from '@svc/schemas'
 import { baselineWord, type ReadManifest } from '../manifests/replay-input.js'
-import { counted, type ReplayReport } from '../manifests/replay-report.js'
+import type { ReplayReport } from '../manifests/replay-report.js'
 import type { ReplayCommandOptions } from '../manifests/replay-run.js'
 import { agentOf } from './agent-names.js'
 import { openClient } from './client.js'
@@ -44,7 +44,6 @@ export async function replayOnPlatform(
       of: agent === null ? place : `${place}, agent ${agent.agent_key}`,
       from,
       to,
-      left_out: answer.left_out.map(({ reason, tasks }) => `${counted(tasks, 'task')} left out: ${reasons[reason]}`),
       answer,
       is_cut: answer.left_out.some(({ reason }) => reason === 'too_many'),
     },
@@ -55,15 +54,6 @@ export async function replayOnPlatform(
 
 function sent({ file, text }: ReadManifest): DryRunManifest {
   return { manifest: text, file }
-}
-
-const reasons: Readonly<Record<DryRunReport['left_out'][number]['reason'], string>> = {
-  payload_erased: 'a payload was erased',
-  metadata_only: 'recorded without payloads',
-  pruned: 'the retention period of a step is over',
-  too_long: 'more than 10,000 steps or 8 MiB in one task',
-  too_many:
-    'more than one replay takes, which is 10,000 tasks of 200 agents, 30,000 steps (fewer with more than 60 policies) or 64 MiB; the latest tasks are replayed. Use a shorter period, or --agent',
 }
 
 /** The result as of traces, with at most `limit` steps of each list. */

@@ -1,5 +1,5 @@
 // What `svc check` found, as text for a person.
-import type { Analysis, AnalysisFinding, FoundPath, Goal } from '@svc/engine'
+import { type Analysis, type AnalysisFinding, counted, type FoundPath, type Goal } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 
 /** The analysis of one manifest, or of several as one set. */
@@ -55,8 +55,4 @@ function summaryOf(checked: readonly Checked[]): string {
   const policies = checked.reduce((sum, one) => sum + one.policies, 0)
   const ways = goals.length === 0 ? '' : `, a path found to ${reached} of ${counted(goals.length, 'targeted action')}`
   return `${found}: ${counted(policies, 'policy', 'policies')} checked${ways}`
-}
-
-function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
 }

@@ -48,11 +48,9 @@ function printed(
   colours: boolean,
 ): string {
   if (json === true) return `${jsonText({ ...report, unreadable })}\n`
-  const skipped = new Set(unreadable.map(({ file }) => file)).size
-  if (markdown === true)
-    return `${diffMarkdown(report)}${skipped === 0 ? '' : `\n**Not compared**: ${skipped} with errors\n`}`
-  const lines = diffText(report, colours ? painted : undefined)
-  return [...lines, ...(skipped === 0 ? [] : [`not compared: ${skipped} with errors`]), ''].join('\n')
+  const left_out = [...new Set(unreadable.map(({ file }) => file))]
+  if (markdown === true) return diffMarkdown(report, left_out)
+  return [...diffText(report, left_out, colours ? painted : undefined), ''].join('\n')
 }
 
 const codes: Readonly<Record<Parameters<Paint>[0], number>> = {

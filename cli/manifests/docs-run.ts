@@ -1,9 +1,9 @@
 // The work of `svc docs`.
 import type { Writable } from 'node:stream'
-import { manifestTable, readManifestFiles, type SourceFile, tableMarkdown, validateFiles } from '@svc/engine'
+import { counted, manifestTable, readManifestFiles, type SourceFile, tableMarkdown, validateFiles } from '@svc/engine'
 import { namingCommands, shellWord } from '../called-as.js'
 import { checkPages, isFolderName, type Page, pagesIn, withMark, writePages } from './docs-pages.js'
-import { counted, findingLines, isFailure, linesOf } from './findings-text.js'
+import { findingLines, isFailure, linesOf } from './findings-text.js'
 
 export interface DocsOptions {
   readonly out?: string

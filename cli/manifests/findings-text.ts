@@ -1,5 +1,5 @@
 // Findings as text for a person: the place, the message, and the line of the file.
-import type { Finding, SourceFile, Validation } from '@svc/engine'
+import { counted, type Finding, type SourceFile, type Validation } from '@svc/engine'
 import { printable } from '@svc/proof'
 import { type Colour, inColour } from './colour.js'
 
@@ -49,10 +49,6 @@ export function totalsLine({ manifests, findings, skipped }: Validation): string
     `${counted(count('error'), 'error')}, ${counted(count('warning'), 'warning')}${infos > 0 ? `, ${counted(infos, 'info')}` : ''}`,
     ...(skipped.length > 0 ? [`(${counted(skipped.length, 'other YAML file')} without policies)`] : []),
   ].join(' ')
-}
-
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
 }
 
 /** Whether the findings make the command fail. */

@@ -1,12 +1,18 @@
 // `svc replay`: reads manifests, replays the tasks of traces or of a platform, and reports.
 import type { Writable } from 'node:stream'
-import { createReplay, neverApplied, policiesOfManifests, type ReplayManifest } from '@svc/engine'
+import {
+  createReplay,
+  impactMarkdown,
+  impactText,
+  leftOutWords,
+  neverApplied,
+  policiesOfManifests,
+  type ReplayManifest,
+} from '@svc/engine'
 import { jsonText, printable } from '@svc/proof'
 import { progressBar } from '../import/progress.js'
 import { baselineWord, type ReadManifest, readAgent, readManifests } from './replay-input.js'
-import { replayMarkdown } from './replay-markdown.js'
-import type { ReplayReport } from './replay-report.js'
-import { replayText } from './replay-text.js'
+import { type ReplayReport, shownReplay } from './replay-report.js'
 import { addTrace, type TraceFaults, traceFiles, type UnreadableLine } from './replay-traces.js'
 
 export interface ReplayCommandOptions {
@@ -70,7 +76,7 @@ export async function runReplay(
 /** Empty if a step was replayed; traces without a step are named while they are read. */
 function nothingReplayed({ result, recorded }: ReplayReport): string[] {
   if (recorded === null || result.steps > 0) return []
-  return [`no task to replay in ${recorded.of}`, ...recorded.left_out]
+  return [`no task to replay in ${recorded.of}`, ...leftOutWords(recorded.answer.left_out)]
 }
 
 async function replayed(
@@ -110,8 +116,8 @@ async function replayed(
 }
 
 function textOf(report: ReplayReport, { json, markdown }: ReplayCommandOptions): string {
-  if (markdown) return replayMarkdown(report)
-  if (!json) return `${replayText(report).map(printable).join('\n')}\n`
+  if (markdown) return `${impactMarkdown(shownReplay(report)).join('\n\n')}\n`
+  if (!json) return `${impactText(shownReplay(report)).map(printable).join('\n')}\n`
   const { result, findings, unreadable, manifests, against, recorded } = report
   if (recorded !== null) {
     const { answer, from, to } = recorded

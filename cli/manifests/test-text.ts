@@ -1,8 +1,7 @@
 // Results of manifest tests as text: expected, got, and the answer of each policy.
-import type { ExplainedPolicy, LocatedTest, ValidatedManifest, Validation } from '@svc/engine'
+import { counted, type ExplainedPolicy, type LocatedTest, type ValidatedManifest, type Validation } from '@svc/engine'
 import { printable } from '@svc/proof'
 import { inColour } from './colour.js'
-import { counted } from './findings-text.js'
 
 /** The tests of a manifest, below its path. */
 export function testLines({ file, tests, valid }: ValidatedManifest): string[] {

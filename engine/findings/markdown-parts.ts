@@ -17,9 +17,14 @@ function wordsBeside(text: string): string {
   return `${/^\s/.test(text) ? ' ' : ''}${words}${/\s$/.test(text) ? ' ' : ''}`
 }
 
-/** At most 1,000 characters. */
-export function shortened(text: string): string {
-  return text.length > maxText ? `${text.slice(0, maxText)}…` : text
+/** The beginning of a text from outside. */
+export function shortened(text: string, max = maxText): string {
+  return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text
+}
+
+/** A name from outside, in bold. */
+export function boldName(name: string): string {
+  return `**${markdownText(shortened(name, 120)) || '(no name)'}**`
 }
 
 /** A row of a table. The cells are Markdown. */
@@ -43,9 +48,9 @@ export function limited(texts: readonly string[], maxBytes: number): { texts: re
 }
 
 /** A place in a file, as a link where files have addresses, such as `https://…/blob/<commit>`. */
-export function placeMarkdown(file: string, line: number, address: string | null): string {
-  const text = markdownCode(`${file}:${line}`)
-  if (address === null) return text
+export function placeMarkdown(file: string, line: number | null, address: string | null): string {
+  const text = markdownCode(line === null ? file : `${file}:${line}`)
+  if (address === null || line === null) return text
   const path = file.split('/').map((part) => encodeURIComponent(part.toWellFormed()).replace(/[!'()*~_]/g, percent))
   return `[${text}](${address}/${path.join('/')}#L${line})`
 }

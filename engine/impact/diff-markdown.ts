@@ -1,6 +1,7 @@
 // A diff as Markdown, for a pull request or the summary of a job. Names come from files and are escaped.
 import { markdownText as inMarkdown, markdownCode } from '../findings/markdown.js'
 import { row, shortened, table } from '../findings/markdown-parts.js'
+import { capitalized } from '../findings/words.js'
 import type { DiffReport, FileDiff } from './diff-files.js'
 import type { AgentChange, MemberChange, PolicyChange } from './diff-result.js'
 import {
@@ -8,19 +9,27 @@ import {
   changeWord,
   manifestWords,
   memberWords,
+  notCompared,
   ownMembers,
   summaryWords,
   waiverWords,
 } from './diff-words.js'
 
-/** The report as Markdown, the summary first. */
-export function diffMarkdown(report: DiffReport): string {
+/** The words for changes, for a reader who has not seen them. */
+export const changeLegend =
+  'A policy that is **added** or **stricter** allows nothing that was blocked before. One that is **removed** or **looser** stops less than before. For **changed** neither is certain.'
+
+/** The report as Markdown, the summary first. `left_out`: paths of manifests that were not compared. */
+export function diffMarkdown(report: DiffReport, left_out: readonly string[] = []): string {
   const ungoverned = report.ungoverned_agents.map(
     (key) => `- ${markdownCode(key)} is **ungoverned**: no policy is left`,
   )
   const parts = [
     markdownText(summaryWords(report)),
     ...(ungoverned.length > 0 ? [ungoverned.join('\n')] : []),
+    ...notCompared(left_out.map((path) => markdownCode(shortened(path, 200)))).map(
+      (words) => `**${capitalized(words)}**`,
+    ),
     ...report.manifests.flatMap(manifestParts),
   ]
   return `${parts.join('\n\n')}\n`
@@ -51,9 +60,14 @@ function memberPart(member: MemberChange): string {
 function agentRow({ agent_key, name, risk_classification, policies }: AgentChange): string {
   const changes = policies
     .toSorted(byChange)
-    .map((policy) => [`${mark(policy.change)} ${nameOf(policy)}`, ...ownMembers(policy).map(memberPart)].join(', '))
+    .map((policy) => [policyMarkdown(policy), ...ownMembers(policy).map(memberPart)].join(', '))
   const agent = name === null ? markdownCode(agent_key) : `${markdownCode(agent_key)} ${markdownText(name)}`
   return row(agent, risk_classification, changes.join('<br>'))
+}
+
+/** The change of a policy, and its name. */
+export function policyMarkdown(policy: PolicyChange): string {
+  return `${mark(policy.change)} ${nameOf(policy)}`
 }
 
 /** What allows more is in bold. */

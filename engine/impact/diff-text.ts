@@ -7,6 +7,7 @@ import {
   changeWord,
   manifestWords,
   memberWords,
+  notCompared,
   ownMembers,
   summaryWords,
   waiverWords,
@@ -15,8 +16,12 @@ import {
 /** Paints a printable text for a kind of change. */
 export type Paint = (change: PolicyChange['change'], text: string) => string
 
-/** The lines of the report, the summary last. */
-export function diffText(report: DiffReport, paint: Paint = (_, text) => text): string[] {
+/** The lines of the report, the summary last. `left_out`: paths of manifests that were not compared. */
+export function diffText(
+  report: DiffReport,
+  left_out: readonly string[] = [],
+  paint: Paint = (_, text) => text,
+): string[] {
   const ungoverned = report.ungoverned_agents.map((agent_key) =>
     paint('removed', printable(`${agent_key} is ungoverned: no policy is left`)),
   )
@@ -25,6 +30,7 @@ export function diffText(report: DiffReport, paint: Paint = (_, text) => text): 
     ...ungoverned,
     ...(ungoverned.length > 0 ? [''] : []),
     printable(summaryWords(report)),
+    ...notCompared(left_out).map(printable),
   ]
 }
 

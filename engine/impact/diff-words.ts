@@ -1,7 +1,8 @@
 // A diff in words: the same for the terminal and for Markdown.
 import { bracketed } from '../check/quote.js'
+import { counted, listed as listedWords } from '../findings/words.js'
 import type { DiffReport, FileDiff } from './diff-files.js'
-import type { DiffCounts, MemberChange, PolicyChange, WaiverChange } from './diff-result.js'
+import type { MemberChange, PolicyChange, WaiverChange } from './diff-result.js'
 import { keyOf } from './diff-selection.js'
 
 /** The maximum number of characters of a value. */
@@ -78,20 +79,49 @@ export function manifestWords({ old, new: next }: Pick<FileDiff, 'old' | 'new'>)
   return `${name} ${old.version === next.version ? next.version : `${old.version} → ${next.version}`}`
 }
 
+type Row = readonly [
+  count: number,
+  noun: readonly [one: string, many: string],
+  verb: readonly [one: string, many: string],
+]
+
+const policy = ['policy', 'policies'] as const
+const waiver = ['waiver', 'waivers'] as const
+
+/** What becomes of policies and waivers, such as `1 policy becomes stricter and 2 policies are removed`. */
+export function changeWords({ manifests }: Pick<DiffReport, 'manifests'>): string {
+  const policies = manifests.flatMap((one) => one.policies)
+  const waivers = manifests.flatMap((one) => one.waivers)
+  const of = (list: readonly { readonly change: string }[], wanted: string) =>
+    list.filter(({ change }) => change === wanted).length
+  const rows: readonly Row[] = [
+    [of(policies, 'removed'), policy, ['is removed', 'are removed']],
+    [of(policies, 'looser'), policy, ['becomes looser', 'become looser']],
+    [of(waivers, 'looser'), waiver, ['is added or lasts longer', 'are added or last longer']],
+    [of(policies, 'changed'), policy, ['changes in a way that may be looser', 'change in a way that may be looser']],
+    [of(policies, 'stricter'), policy, ['becomes stricter', 'become stricter']],
+    [of(policies, 'added'), policy, ['is added', 'are added']],
+    [of(waivers, 'stricter'), waiver, ['ends earlier', 'end earlier']],
+  ]
+  const found = rows
+    .filter(([count]) => count > 0)
+    .map(([count, [one, many], verb]) => `${counted(count, one, many)} ${verb[count === 1 ? 0 : 1]}`)
+  return found.length === 0 ? 'no policy changes its effect' : listedWords(found, { max: 9 })
+}
+
 /** The whole diff in one sentence. */
-export function summaryWords({ compared, counts, affected_agents, ungoverned_agents }: DiffReport): string {
-  const found = (Object.keys(counts) as (keyof DiffCounts)[])
-    .filter((name) => counts[name] > 0)
-    .map((name) => `${counts[name]} ${name}`)
+export function summaryWords(report: DiffReport): string {
+  const { compared, affected_agents, ungoverned_agents } = report
+  if (compared === 0 && report.manifests.length === 0) return '0 manifests compared'
   const agents = [
     ...(affected_agents.length > 0 ? [`${counted(affected_agents.length, 'agent')} affected`] : []),
     ...(ungoverned_agents.length > 0 ? [`${ungoverned_agents.length} ungoverned`] : []),
   ]
-  if (compared === 0 && found.length === 0) return '0 manifests compared'
-  const what = found.length === 0 ? 'no effective change' : found.join(', ')
-  return `${counted(compared, 'manifest')} compared: ${[what, ...(agents.length > 0 ? [agents.join(', ')] : [])].join('; ')}`
+  const words = [changeWords(report), ...(agents.length > 0 ? [agents.join(', ')] : [])]
+  return `${counted(compared, 'manifest')} compared: ${words.join('; ')}`
 }
 
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+/** Manifests that are not in the diff; the paths as the reader sees them. */
+export function notCompared(left_out: readonly string[]): string[] {
+  return left_out.length === 0 ? [] : [`not compared, because of errors now or before: ${listedWords(left_out)}`]
 }

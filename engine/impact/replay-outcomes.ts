@@ -3,39 +3,14 @@ import type { Step } from '@svc/schemas'
 import type { Decision } from '../policy/evaluate.js'
 import { causesOf, differencesOf } from './replay-causes.js'
 import { createList } from './replay-list.js'
-import type { FirstBlock, Flip, Outcome, ReplayResult, StepPlace } from './replay-result.js'
+import type { FirstBlock, Flip, Outcome, StepPlace } from './replay-result.js'
 import type { ReplaySets } from './replay-sets.js'
 import { countDecision, newTally, rowsOf } from './replay-tally.js'
 import { changeOf, type Marks, mark, type ReplayedTask } from './replay-tasks.js'
 
-export interface Outcomes {
-  /** Where evaluations count the policies that passed, by id. */
-  readonly passed: Float64Array
-  /** Notes a step with a violation or an approval; `before` is null without a set to compare with. */
-  readonly note: (
-    task: ReplayedTask,
-    step: Step,
-    number: number | null,
-    after: Decision,
-    before: Decision | null,
-  ) => void
-  readonly result: () => Pick<
-    ReplayResult,
-    | 'blocked_tasks'
-    | 'asked_tasks'
-    | 'warned_tasks'
-    | 'flipped_tasks'
-    | 'newly_blocked_tasks'
-    | 'newly_asked_tasks'
-    | 'no_longer_blocked_tasks'
-    | 'policies'
-    | 'old_policies'
-    | 'first_blocks'
-    | 'flips'
-  >
-}
+export type Outcomes = ReturnType<typeof createOutcomes>
 
-export function createOutcomes(sets: ReplaySets, max_listed: number, onFlip?: (flip: Flip) => void): Outcomes {
+export function createOutcomes(sets: ReplaySets, max_listed: number) {
   const { listed, is_compared } = sets
   const tally = newTally(sets)
   const first_blocks = createList<FirstBlock>(max_listed)
@@ -51,8 +26,10 @@ export function createOutcomes(sets: ReplaySets, max_listed: number, onFlip?: (f
     if (is !== null) tasks[is] += 1
   }
   return {
+    /** Where evaluations count the policies that passed, by id. */
     passed: tally.passed,
-    note: (task, step, number, after, before) => {
+    /** Notes a step with a violation or an approval; `before` is null without a set to compare with. */
+    note: (task: ReplayedTask, step: Step, number: number | null, after: Decision, before: Decision | null) => {
       const place = () => placeOf(task, step, number)
       countDecision(tally, sets, after, task, place)
       if (after.blocked && !task.after.blocked && !task.after.asked)
@@ -61,16 +38,19 @@ export function createOutcomes(sets: ReplaySets, max_listed: number, onFlip?: (f
           outcome: after.outcome,
           policies: causesOf(listed, after),
         }))
+      if (after.outcome === 'block' && !task.after.blocked) task.blocked_step = number
       noteTask(task, after.outcome, before?.outcome ?? null)
       if (before === null) return
       countDecision(tally, sets, before, task, place)
       if (before.outcome === after.outcome) return
-      if (!task.flipped) tasks.flipped += 1
-      task.flipped = true
       const policies = () => differencesOf(listed, before, after)
       const flip = () => ({ ...place(), before: before.outcome, after: after.outcome, policies: policies() })
+      if (!task.flipped) {
+        tasks.flipped += 1
+        task.flipped = true
+        task.first_flip = flip()
+      }
       flips.add(rankOf(before.outcome, after.outcome), flip)
-      onFlip?.(flip())
     },
     result: () => ({
       blocked_tasks: tasks.blocked,

@@ -1,39 +1,27 @@
 // How often each policy applied, passed and was violated.
-import type { PolicyResult } from '@svc/schemas'
 import type { Decision } from '../policy/evaluate.js'
 import { effectOf } from './replay-causes.js'
 import type { PolicyTally, StepPlace } from './replay-result.js'
 import type { ReplaySets, Side } from './replay-sets.js'
 import type { ReplayedTask } from './replay-tasks.js'
 
-/** Numbers by the id of the policy. */
+type Counts = Pick<PolicyTally, 'approved' | 'violated' | 'blocked' | 'asked' | 'tasks_violated' | 'example'>
+
+/** By the id of the policy. */
 export interface Tally {
   /** Counted during evaluation. */
   readonly passed: Float64Array
-  readonly approved: Float64Array
-  readonly violated: Float64Array
-  readonly blocked: Float64Array
-  readonly asked: Float64Array
-  readonly tasks_violated: Float64Array
-  readonly examples: PolicyTally['example'][]
+  readonly counts: readonly { -readonly [name in keyof Counts]: Counts[name] }[]
 }
 
 export function newTally({ listed }: ReplaySets): Tally {
-  const zeros = () => new Float64Array(listed.length)
-  return {
-    passed: zeros(),
-    approved: zeros(),
-    violated: zeros(),
-    blocked: zeros(),
-    asked: zeros(),
-    tasks_violated: zeros(),
-    examples: listed.map(() => null),
-  }
+  const zeros = { approved: 0, violated: 0, blocked: 0, asked: 0, tasks_violated: 0, example: null }
+  return { passed: new Float64Array(listed.length), counts: listed.map(() => ({ ...zeros })) }
 }
 
 /** Counts the violations and approvals of a decision. */
 export function countDecision(
-  tally: Tally,
+  { passed, counts }: Tally,
   { listed }: ReplaySets,
   decision: Decision,
   task: ReplayedTask,
@@ -43,65 +31,36 @@ export function countDecision(
   if (decision.policies === decision.passed) return
   for (const result of decision.policies) {
     const { policy_id: id } = result
-    const policy = listed[id]
-    if (policy === undefined) continue
+    const [policy, own] = [listed[id], counts[id]]
+    if (policy === undefined || own === undefined) continue
     if (result.violated) {
-      count(tally.violated, id)
+      own.violated += 1
       const effect = effectOf(policy, result, decision.outcome)
-      if (effect === 'blocks') count(tally.blocked, id)
-      if (effect === 'asks') count(tally.asked, id)
-      countTask(tally, result, task, place)
+      if (effect === 'blocks') own.blocked += 1
+      if (effect === 'asks') own.asked += 1
+      task.violated ??= new Set()
+      if (task.violated.has(id)) continue
+      task.violated.add(id)
+      own.tasks_violated += 1
+      const { task_id, step } = place()
+      own.example ??= { task_id, step }
     } else if (result.approved_by_step !== undefined) {
-      count(tally.approved, id)
-      count(tally.passed, id)
+      own.approved += 1
+      passed[id] = (passed[id] ?? 0) + 1
     }
   }
-}
-
-function countTask(
-  { tasks_violated, examples }: Tally,
-  { policy_id: id }: PolicyResult,
-  task: ReplayedTask,
-  place: () => StepPlace,
-) {
-  task.violated ??= new Set()
-  if (task.violated.has(id)) return
-  task.violated.add(id)
-  count(tasks_violated, id)
-  if (examples[id] !== null) return
-  const { task_id, step } = place()
-  examples[id] = { task_id, step }
-}
-
-function count(numbers: Float64Array, id: number): void {
-  numbers[id] = (numbers[id] ?? 0) + 1
 }
 
 /** The policies of one set, in order. */
 export function rowsOf(tally: Tally, sets: ReplaySets, side: Side): PolicyTally[] {
   return sets.listed.flatMap(({ policy, file, line, side: own }, id) => {
-    if (own !== side) return []
-    const at = (numbers: Float64Array) => numbers[id] ?? 0
+    const counts = tally.counts[id]
+    if (own !== side || counts === undefined) return []
     const { name, severity, mode, scope } = policy
-    return [
-      {
-        name,
-        manifest: file,
-        line,
-        severity,
-        mode,
-        scope,
-        tasks: tasksWith(sets, side, id),
-        applicable: at(tally.passed) + at(tally.violated),
-        passed: at(tally.passed),
-        approved: at(tally.approved),
-        violated: at(tally.violated),
-        blocked: at(tally.blocked),
-        asked: at(tally.asked),
-        tasks_violated: at(tally.tasks_violated),
-        example: tally.examples[id] ?? null,
-      },
-    ]
+    const passed = tally.passed[id] ?? 0
+    const tasks = tasksWith(sets, side, id)
+    const applicable = passed + counts.violated
+    return [{ name, manifest: file, line, severity, mode, scope, tasks, applicable, passed, ...counts }]
   })
 }
 

@@ -1,7 +1,7 @@
 // The tasks of a replay by id. Only so many of them keep their histories.
 import type { JsonMap } from '@svc/schemas'
 import type { History } from '../rules/rule.js'
-import type { Outcome } from './replay-result.js'
+import type { Flip, Outcome } from './replay-result.js'
 import type { View } from './replay-sets.js'
 
 /** What one policy set said about a task so far. */
@@ -54,6 +54,10 @@ export interface ReplayedTask {
   readonly after: Marks
   readonly before: Marks
   flipped: boolean
+  /** The first step whose outcome differs; null once the history is dropped. */
+  first_flip: Flip | null
+  /** The first step that the new set blocks; null at the end of the steps. */
+  blocked_step: number | null
   /** Ids of policies that the task violated. */
   violated: Set<number> | null
 }
@@ -129,6 +133,7 @@ function dropFirst({ past, max_past }: Table, tasks: Map<string, ReplayedTask>):
   if (task === undefined) return
   tasks.delete(task.task_id)
   task.history = null
+  task.first_flip = null
   // A task that continues keeps its policies.
   if (task.ended) task.agent = null
   past.set(task.task_id, task)
@@ -152,6 +157,8 @@ export function newReplayedTask(task_id: string, source: string, agent: JsonMap 
     after: newMarks(),
     before: newMarks(),
     flipped: false,
+    first_flip: null,
+    blocked_step: null,
     violated: null,
   }
 }

@@ -13,7 +13,14 @@ import type { ReplayPolicies } from './replay-policies.js'
 import type { Flip, ReplayResult } from './replay-result.js'
 import { createSets, type ReplaySets } from './replay-sets.js'
 import { createSkipped, type Skipped } from './replay-skipped.js'
-import { createReplayedTasks, newReplayedTask, type ReplayedTask, type ReplayedTasks } from './replay-tasks.js'
+import {
+  changeOf,
+  createReplayedTasks,
+  newReplayedTask,
+  type ReplayedTask,
+  type ReplayedTasks,
+  type TaskChange,
+} from './replay-tasks.js'
 
 export interface ReplayOptions {
   readonly policies: ReplayPolicies
@@ -29,8 +36,15 @@ export interface ReplayOptions {
   readonly one_by_one?: boolean
   /** Receives every evaluated step, in the order of the trace. */
   readonly onStep?: (evaluated: EvaluatedStep) => void
-  /** Receives every flip, in the order of the trace. */
-  readonly onFlip?: (flip: Flip) => void
+}
+
+export interface TaskComparison {
+  /** Null for a task without such a change, also when a step flips to or from a report alone. */
+  readonly change: TaskChange | null
+  /** The first step whose outcome differs, in the order of the task. */
+  readonly first_flip: Flip | null
+  /** Of a newly blocked task: the first step that blocks; null where the steps end, and for other tasks. */
+  readonly blocked_step: number | null
 }
 
 export interface EvaluatedStep {
@@ -49,6 +63,8 @@ export type ReplayLine = TraceLineReading
 export interface Replay {
   /** Adds the next line of a trace. `source` names its file in the result, and starts no new task. Never throws. */
   readonly add: (line: ReplayLine, source?: string) => void
+  /** The two sets on a task that has a step; null if it is not in memory. */
+  readonly comparisonOf: (task_id: string) => TaskComparison | null
   /** The result so far. */
   readonly finish: () => ReplayResult
 }
@@ -77,7 +93,7 @@ export function createReplay(options: ReplayOptions): Replay {
     tasks,
     is_agent_given: agent !== null,
     onStep,
-    outcomes: createOutcomes(sets, max_listed, options.onFlip),
+    outcomes: createOutcomes(sets, max_listed),
     skipped: createSkipped(),
     counts: { tasks: 0, steps: 0, ended: 0, recorded_blocks: 0, unreadable_lines: 0 },
   }
@@ -88,6 +104,7 @@ export function createReplay(options: ReplayOptions): Replay {
       else if (line.kind === 'evaluation') noteEvaluation(state, line.row.task_id)
       else if (line.kind === 'problem') state.counts.unreadable_lines += 1
     },
+    comparisonOf: (task_id) => comparisonOf(tasks.find(task_id)),
     finish: () => resultOf(state),
   }
 }
@@ -192,6 +209,13 @@ function noteEvaluation({ tasks, skipped }: ReplayState, task_id: string): void 
 function loseHistory({ skipped }: ReplayState, task: ReplayedTask): void {
   if (!task.history_lost) skipped.noteLost(task.task_id)
   task.history_lost = true
+}
+
+function comparisonOf(task: ReplayedTask | null): TaskComparison | null {
+  if (task === null || task.history === null) return null
+  const { before, after, first_flip, blocked_step } = task
+  const change = changeOf(before, after)
+  return { change, first_flip, blocked_step: change === 'newly_blocked' ? blocked_step : null }
 }
 
 function resultOf({ sets, outcomes, skipped, counts }: ReplayState): ReplayResult {

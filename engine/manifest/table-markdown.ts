@@ -1,5 +1,6 @@
 // The tables of a manifest as Markdown. Texts of the author render as themselves.
 import { markdownCode, markdownText } from '../findings/markdown.js'
+import { counted } from '../findings/words.js'
 import { backtick, maxShownDepth, type RuleWords } from './rule-words.js'
 import type { ManifestTable, PolicyTable, ViolationEffect } from './table.js'
 
@@ -28,10 +29,6 @@ export function tableMarkdown(table: ManifestTable, file: string): string {
     ...(controls.length === 0 ? [] : ['## Controls', controlTable(table)]),
   ]
   return `${parts.join('\n\n')}\n`
-}
-
-function counted(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`
 }
 
 function rows(head: readonly string[], body: readonly (readonly string[])[]): string {

@@ -45,7 +45,7 @@ describe('a change', () => {
     workspace.commit()
     const { outputs, summary } = runAction(workspace, { paths: 'p' }, { event })
     expect([outputs.stricter, outputs.changed]).toEqual(['0', '1'])
-    expect(summary).toContain('1 changed otherwise')
+    expect(summary).toContain('The change: 1 policy is removed and 1 policy changes in a way that may be looser.')
   })
 
   it('does not include what the base got since', () => {
@@ -132,7 +132,7 @@ describe('a change', () => {
     workspace.write({ 'p/a.yaml': old })
     const result = runAction(workspace, {}, { event })
     expect(counts(result)).toEqual(['0', '0'])
-    expect(result.summary).toContain('Not compared, because the manifest has errors now or in the base: `p/a.yaml`.')
+    expect(result.summary).toContain('**Not compared, because of errors now or before: `p/a.yaml`**')
   })
 
   it('is found in a repository that is checked out into a folder', () => {
@@ -207,13 +207,13 @@ describe('the impact on recorded tasks', () => {
     const { code, summary } = runAction(workspace, { replay: 'traces/*.jsonl' }, { event })
     expect(code).toBe(0)
     expect(summary).toContain(
-      '**1 of 2 tasks would now be blocked, 0 would now wait for a person, 0 would no longer be blocked.**',
+      'Compared with main: 1 of 2 recorded tasks would now be blocked; 1 step in 1 task changes**',
     )
     expect(summary).toMatch(
-      /\| `t-1` \| 2: step.resource POST pay \| allow \| \*\*block\*\* \| \*\*Payments need a gate\*\*: /,
+      /\| `t-1` \| 2: step.resource POST pay \| allowed → \*\*blocked\*\* \| \*\*Payments need a gate\*\*: /,
     )
     const alone = runAction(workspace, { replay: 'traces' })
-    expect(alone.summary).toContain('**2 of 2 tasks would be blocked')
+    expect(alone.summary).toContain('**2 of 2 recorded tasks would be blocked**')
   })
 
   it('names the tasks that would now wait for a person', () => {
@@ -224,7 +224,7 @@ describe('the impact on recorded tasks', () => {
       'traces/one.jsonl': task('t-1', 'step.resource pay') + task('t-2', 'step.resource refund'),
     })
     const { summary } = runAction(workspace, { replay: 'traces/*.jsonl' }, { event })
-    expect(summary).toContain('**0 of 2 tasks would now be blocked, 1 would now wait for a person')
+    expect(summary).toContain('1 of 2 recorded tasks would now wait for a person; ')
   })
 
   it('is left out where a manifest has errors', () => {

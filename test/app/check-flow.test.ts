@@ -182,8 +182,9 @@ describe('the summary of errors', () => {
     ['if-present', false],
   ])('with `tests: %s` says that the platform runs them: %s', async (tests, says) => {
     const agent = { agent_id: 'ag_1', agent_key: 'a', name: 'A', risk_classification: 'high' } as const
-    const counts = { tasks: 1, newly_blocked_tasks: 0, newly_asked_tasks: 0, no_longer_blocked_tasks: 0 }
-    const agents = [{ ...agent, manifest_paths: ['a.yaml'], policies_before: 1, policies_after: 1, ...counts }]
+    const agents = [
+      { ...noImpact, ...agent, manifest_paths: ['a.yaml'], policies_before: 1, policies_after: 1, tasks: 1 },
+    ]
     const { parts, runs } = checkWorld(
       { ...edit, tip: { ...edit.base, '.github/svc.yml': `tests: ${tests}` } },
       async () => ({ ...noImpact, agents }),

@@ -17,7 +17,6 @@ policies:
 `
 
 const change: CheckWorld = { base: { 'a.yaml': manifest(500) }, head: { 'a.yaml': manifest(200) } }
-const share = { tasks: 7, interval: null }
 
 /** Every text that only the platform knows has this word. */
 const secret = 'zebra'
@@ -40,6 +39,8 @@ const impact: ImpactReport = {
     policies_before: 3,
     policies_after,
     tasks: 10,
+    steps: 50,
+    flipped_tasks: 7,
     newly_blocked_tasks: 7,
     newly_asked_tasks: 0,
     no_longer_blocked_tasks: 0,
@@ -49,12 +50,13 @@ const impact: ImpactReport = {
   ],
   recorded_tasks: 20,
   sampled_tasks: 20,
-  replayed_tasks: 20,
-  replayed_steps: 99,
+  tasks: 20,
+  steps: 99,
   left_out: [],
-  newly_blocked: share,
-  newly_asked: { tasks: 0, interval: null },
-  no_longer_blocked: { tasks: 0, interval: null },
+  flipped_tasks: 7,
+  newly_blocked_tasks: 7,
+  newly_asked_tasks: 0,
+  no_longer_blocked_tasks: 0,
   first_flips: {
     total: 7,
     listed: Array.from({ length: 7 }, (_, index) => ({

@@ -74,9 +74,9 @@ async function benchOn(kind: string, database: Readonly<Record<string, string>>)
 }
 
 function rowsOf(kind: string, { report, seconds, cpu, peak, before }: Measured, quiet: Times, busy: Times): Row[] {
-  const { replayed_tasks, replayed_steps, newly_blocked } = report
-  if (replayed_tasks < tasks || newly_blocked.tasks < tasks / 20) throw new Error(JSON.stringify(report, null, 1))
-  const per_second = Math.round(replayed_steps / seconds).toLocaleString('en')
+  const { newly_blocked_tasks } = report
+  if (report.tasks < tasks || newly_blocked_tasks < tasks / 20) throw new Error(JSON.stringify(report, null, 1))
+  const per_second = Math.round(report.steps / seconds).toLocaleString('en')
   const row = (what: string, measured: string, reference: string, ratio: string, bar: string) => {
     return { what: `${what}, ${kind}`, measured, reference, ratio, bar }
   }
@@ -85,10 +85,10 @@ function rowsOf(kind: string, { report, seconds, cpu, peak, before }: Measured, 
     row(what, times(busy[one]), `before: ${times(quiet[one])}`, `${busy[one].length} requests`, 'p95 < 50 ms')
   return [
     row(
-      `impact on ${replayed_tasks.toLocaleString('en')} tasks of ${steps} steps, 24 policies`,
+      `impact on ${report.tasks.toLocaleString('en')} tasks of ${steps} steps, 24 policies`,
       `${seconds.toFixed(1)} s`,
       `${per_second} steps/s, CPU ${cpu.toFixed(1)} s`,
-      `${newly_blocked.tasks} tasks newly blocked`,
+      `${newly_blocked_tasks} tasks newly blocked`,
       '< 20 s',
     ),
     row('impact, memory', `${Math.round(peak)} MiB at most`, `before ${Math.round(before)} MiB`, '–', '–'),

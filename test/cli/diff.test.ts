@@ -52,7 +52,7 @@ describe('svc diff', () => {
       removed    Steps have names
       stricter   Few commands
 
-2 manifests compared: 1 removed, 1 stricter; 1 agent affected
+2 manifests compared: 1 policy is removed and 1 policy becomes stricter; 1 agent affected
 `)
   })
 
@@ -76,7 +76,7 @@ describe('svc diff', () => {
       '--fail-on',
       'changed',
     ])
-    expect([code, out]).toEqual([0, '1 manifest compared: no effective change\n'])
+    expect([code, out]).toEqual([0, '1 manifest compared: no policy changes its effect\n'])
   })
 
   it('fails on a looser policy, a removed one and an ungoverned agent', async () => {
@@ -103,7 +103,8 @@ describe('svc diff, on input that cannot be used,', () => {
     const { code, out, err } = await runSvc(['diff', inFolder('old'), inFolder('bad')])
     expect(code).toBe(1)
     expect(err).toMatch(/bad\/refunds\.yaml:4:\d+: .*max_steps/)
-    expect(out).toBe('1 manifest compared: no effective change\nnot compared: 1 with errors\n')
+    const missing = `not compared, because of errors now or before: ${inFolder('bad/refunds.yaml')}`
+    expect(out).toBe(`1 manifest compared: no policy changes its effect\n${missing}\n`)
   })
 
   it.each([
@@ -143,8 +144,10 @@ describe('svc diff in a Git repository', () => {
     const { code, out, err } = await diff('HEAD:policies', 'policies')
     expect([code, err]).toEqual([0, ''])
     expect(out).toContain('GONE.YML  Refund desk 1 (manifest deleted)')
-    expect(out).toContain('2 manifests compared: 1 removed, 1 looser')
-    expect((await diff('HEAD:policies', 'HEAD:./policies')).out).toBe('2 manifests compared: no effective change\n')
+    expect(out).toContain('2 manifests compared: 1 policy is removed and 1 policy becomes looser')
+    expect((await diff('HEAD:policies', 'HEAD:./policies')).out).toBe(
+      '2 manifests compared: no policy changes its effect\n',
+    )
     expect((await diff('HEAD:policies/refunds.yaml', 'policies/refunds.yaml')).out).toContain(
       'max_steps 10 → 20 (looser)',
     )

@@ -43,7 +43,7 @@ describe('svc replay', () => {
     expect([code, stderr]).toEqual([0, ''])
     const [before, command] = stdout.split(/^ {2}\S.* explain /m)
     expect(before).toBe(`replayed 2 tasks with 7 steps under 2 policies of ${manifest}
-blocked: 1 task; a person asked: 0 tasks; violations without a block: 0 tasks
+1 of 2 recorded tasks would be blocked
 
 policy               severity  applied  passed  violated  blocked  asked  tasks
 Refunds need a gate  critical        2       1         1        1      0      1
@@ -51,7 +51,7 @@ Mails need a gate    low             0       0         0        0      0      0 
 
 first steps that would not have been allowed (1 of 1 task)
 
-block  task \`t1\`, step 2: step.resource POST refund
+blocked  task \`t1\`, step 2: step.resource POST refund
   Refunds need a gate blocks (critical; ${manifest}:4)
     why      no step.gate came before this step [GATE_MISSING]
     remedy   a passed step.gate right before this step
@@ -78,9 +78,11 @@ findings
     const { code, stdout } = await runSvc(args)
     expect(code).toBe(0)
     expect(stdout).toContain(
-      `compared with ${older}: 1 step in 1 task changes; newly blocked: 1 task; would now wait for a person: 0 tasks; no longer blocked: 0`,
+      `compared with ${older}: 1 of 2 recorded tasks would now be blocked; 1 step in 1 task changes\n`,
     )
-    expect(stdout).toContain('steps whose outcome changes (1 of 1)\n\nwarn → block  task `t1`, step 2')
+    expect(stdout).toContain(
+      'steps whose outcome changes (1 of 1)\n\nallowed, with a warning → blocked  task `t1`, step 2',
+    )
     expect(stdout).toContain(`  before: Refunds need a gate warns (high; ${older}:4)`)
     expect((await runSvc([...args, '--fail-on', 'flipped'])).code).toBe(1)
     expect((await runSvc(['replay', two, '--manifest', older, '--against', older, '--fail-on', 'flipped'])).code).toBe(
@@ -137,7 +139,7 @@ findings
     const high = file('high.yaml', manifestText('critical').replaceAll('scope:', 'risk_classification: high, scope:'))
     const { stdout } = await runSvc(['replay', two, '--manifest', high, '--agent', agent])
     expect(stdout).toContain('for a higher risk level')
-    expect(stdout).toContain('blocked: 0 tasks')
+    expect(stdout).toContain('2 recorded tasks replayed, and every step would be allowed')
   })
 
   it('reads standard input, folders and several files', async () => {
@@ -171,7 +173,7 @@ findings
       '',
     ])
     expect(stdout).toContain('3 lines left out, because unreadable')
-    expect(stdout).toContain('blocked: 1 task')
+    expect(stdout).toContain('1 of 2 recorded tasks would be blocked')
   })
 
   it.each([

@@ -27,20 +27,19 @@ export interface CheckWorld {
   readonly assigned?: readonly string[]
 }
 
-const share = { tasks: 0, interval: null }
-
 /** Of a change that no agent has. */
 export const noImpact: ImpactReport = {
   agents: [],
   pinned_agents: [],
   recorded_tasks: 0,
   sampled_tasks: 0,
-  replayed_tasks: 0,
-  replayed_steps: 0,
+  tasks: 0,
+  steps: 0,
   left_out: [],
-  newly_blocked: share,
-  newly_asked: share,
-  no_longer_blocked: share,
+  flipped_tasks: 0,
+  newly_blocked_tasks: 0,
+  newly_asked_tasks: 0,
+  no_longer_blocked_tasks: 0,
   first_flips: { total: 0, listed: [] },
 }
 

@@ -1,21 +1,27 @@
 // Who is affected, and which recorded step would be the first to end otherwise.
-import { type Cause, type Flip, markdownCode, messageMarkdown, placeCells, placeMarkdown, row } from '@svc/engine'
+import {
+  boldName,
+  type Cause,
+  capitalized,
+  counted,
+  listed,
+  markdownCode,
+  placeMarkdown,
+  row,
+  shortened,
+  stepCells,
+  stepHeads,
+  taskChanges,
+} from '@svc/engine'
 import type { ImpactAgent, ImpactReport, TaskFlip } from '@svc/platform'
 import { addressOf, type CheckFacts, placeOfPolicy } from '../facts.js'
 import { type Part, text } from './fit.js'
-import { agentCell, agentWords, boldName, counted, cut, listed, plainName } from './words.js'
+import { agentCell, agentWords, plainName } from './words.js'
 
 export function agentPart({ impact, hidden }: CheckFacts): Part[] {
   if (impact === null || impact.agents.length === 0) return []
   if (hidden !== null) return [totalPart(impact)]
-  const counts = [
-    ['Would now be blocked', 'newly_blocked_tasks'],
-    ['Would now wait for a person', 'newly_asked_tasks'],
-    ['Would no longer be blocked', 'no_longer_blocked_tasks'],
-  ] as const
-  const shown = counts.filter(
-    ([head, name]) => head.includes('now be blocked') || impact.agents.some((agent) => agent[name] > 0),
-  )
+  const shown = taskChanges.filter(([name], index) => index === 0 || impact[name] > 0)
   const isQuiet = ({ tasks, policies_before, policies_after }: ImpactAgent) =>
     tasks === 0 && (policies_after > 0 || policies_before === 0)
   const quiet = impact.agents.filter(isQuiet)
@@ -26,7 +32,7 @@ export function agentPart({ impact, hidden }: CheckFacts): Part[] {
     {
       kind: 'rows',
       before: '### Who is affected',
-      heads: ['Agent', 'Risk level', 'Policies', 'Tasks replayed', ...shown.map(([head]) => head)],
+      heads: ['Agent', 'Risk level', 'Policies', 'Tasks replayed', ...shown.map(headOf)],
       rows: rows
         .toSorted(byEffect)
         .map((agent) =>
@@ -35,7 +41,7 @@ export function agentPart({ impact, hidden }: CheckFacts): Part[] {
             agent.risk_classification,
             policyCell(agent),
             `${agent.tasks}`,
-            ...shown.map(([, name]) => taskCell(agent[name])),
+            ...shown.map(([name]) => taskCell(agent[name])),
           ),
         ),
       maxBytes: 16_000,
@@ -48,17 +54,15 @@ export function agentPart({ impact, hidden }: CheckFacts): Part[] {
 }
 
 /** The numbers of all agents together. */
-function totalPart({ agents, replayed_tasks, newly_blocked, newly_asked, no_longer_blocked }: ImpactReport): Part {
-  const heads = [
-    'Agents',
-    'Tasks replayed',
-    'Would now be blocked',
-    'Would now wait for a person',
-    'Would no longer be blocked',
-  ]
-  const numbers = [newly_blocked, newly_asked, no_longer_blocked].map(({ tasks }) => taskCell(tasks))
-  const rows = [row(`${agents.length}`, `${replayed_tasks}`, ...numbers)]
+function totalPart(impact: ImpactReport): Part {
+  const heads = ['Agents', 'Tasks replayed', ...taskChanges.map(headOf)]
+  const numbers = taskChanges.map(([name]) => taskCell(impact[name]))
+  const rows = [row(`${impact.agents.length}`, `${impact.tasks}`, ...numbers)]
   return { kind: 'rows', before: '### Who is affected', heads, rows, maxBytes: 1000, more: () => '' }
+}
+
+function headOf([, what]: (typeof taskChanges)[number]): string {
+  return capitalized(what)
 }
 
 /** Agents up to which those without tasks are in the table. */
@@ -77,12 +81,7 @@ export function pinnedPart(facts: CheckFacts): Part[] {
 /** Agents that lose every policy first, then those with the most tasks that are blocked now. */
 function byEffect(a: ImpactAgent, b: ImpactAgent): number {
   const lost = ({ policies_before, policies_after }: ImpactAgent) => Number(policies_before > 0 && policies_after === 0)
-  return (
-    lost(b) - lost(a) ||
-    b.newly_blocked_tasks - a.newly_blocked_tasks ||
-    b.newly_asked_tasks - a.newly_asked_tasks ||
-    b.no_longer_blocked_tasks - a.no_longer_blocked_tasks
-  )
+  return lost(b) - lost(a) || taskChanges.map(([name]) => b[name] - a[name]).find((difference) => difference !== 0) || 0
 }
 
 function policyCell({ policies_before, policies_after }: ImpactAgent): string {
@@ -108,7 +107,7 @@ export function flipPart(facts: CheckFacts): Part[] {
   return keys.map((key, index) => ({
     kind: 'rows',
     before: `${index === 0 ? `${heading}\n\n` : ''}${agentLine(facts, key)}`,
-    heads: ['Task', 'Step', 'Before → after', 'Policy, and why'],
+    heads: stepHeads(true),
     rows: shown.filter(({ agent_key }) => agent_key === key).map((flip) => flipRow(flip, facts)),
     maxBytes: 24_000,
     more: (count) => `${counted(count, 'more task')}.`,
@@ -118,58 +117,25 @@ export function flipPart(facts: CheckFacts): Part[] {
 
 function agentLine({ impact }: CheckFacts, key: string): string {
   const agent = impact?.agents.find(({ agent_key }) => agent_key === key)
-  const code = markdownCode(cut(key, 100))
+  const code = markdownCode(shortened(key, 100))
   return agent === undefined ? code : `${boldName(agent.name)} ${code}`
 }
 
 function flipRow({ flip, blocked_step, change }: TaskFlip, facts: CheckFacts): string {
-  const [task, step] = placeCells({
-    ...flip,
-    task_id: cut(flip.task_id, 100),
-    step_name: flip.step_name && cut(flip.step_name, 100),
-  })
+  const placeOf = (cause: Cause) => lineOf(cause, facts)
+  const [task, step, outcome, why] = stepCells(flip, placeOf)
   const later = blocked_step === null ? 'blocked at its end' : `step ${blocked_step}: blocked`
   const isLater = change === 'newly_blocked' && flip.after !== 'block'
-  const outcome = `${outcomeWords(flip)}${isLater ? `<br>**${later}**` : ''}`
-  return row(task, step, outcome, causesCell(flip.policies, facts))
-}
-
-/** Policies of a step that are named. */
-const maxCauses = 5
-
-/** Each policy with its reason and its line. A policy of before is shown where it does not act on the step now. */
-function causesCell(causes: readonly Cause[], facts: CheckFacts): string {
-  const now = new Set(causes.filter(({ side }) => side === 'new').map(({ name }) => name))
-  const isSame = ({ side, name }: Cause) => side === 'old' && now.has(name)
-  const different = causes.filter((cause) => !isSame(cause))
-  const shown = different.slice(0, maxCauses).map((cause) => {
-    const { name, side, reason } = brief(cause)
-    const place = lineOf(cause, facts)
-    return `${side === 'old' ? 'before: ' : ''}${boldName(name)}: ${messageMarkdown(reason)}${place === '' ? '' : `<br>${place}`}`
-  })
-  const more = different.length - shown.length
-  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join('<br>')
-}
-
-/** A cause with a name and a reason of ordinary length. */
-function brief(cause: Cause): Cause {
-  return { ...cause, name: cut(cause.name, 120), reason: cut(cause.reason, 300) }
-}
-
-const words: Readonly<Record<string, string>> = {
-  allow: 'allowed',
-  warn: 'allowed, with a warning',
-  ask: 'a person is asked',
-  block: 'blocked',
-}
-
-function outcomeWords({ before, after }: Pick<Flip, 'before' | 'after'>): string {
-  return `${words[before] ?? before} → **${words[after] ?? after}**`
+  return row(task, step, `${outcome}${isLater ? `<br>**${later}**` : ''}`, why)
 }
 
 function lineOf({ manifest, name }: Cause, facts: CheckFacts): string {
   const place = placeOfPolicy(facts, name, manifest)
-  if (place === null) return manifest === null ? '' : markdownCode(cut(manifest, 100))
+  if (place === null) return manifest === null ? '' : markdownCode(shortened(manifest, 100))
   const { file, line, is_head } = place
-  return placeMarkdown(cut(file, 300), line, addressOf(is_head ? facts : { ...facts, head_sha: facts.base.commit }))
+  return placeMarkdown(
+    shortened(file, 300),
+    line,
+    addressOf(is_head ? facts : { ...facts, head_sha: facts.base.commit }),
+  )
 }

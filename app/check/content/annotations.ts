@@ -1,10 +1,9 @@
 // Annotations of a check run: each finding at its place, and the effect of a policy at its line.
-import { annotationsOf, type Cause, onOneLine } from '@svc/engine'
+import { annotationsOf, type Cause, counted, onOneLine, shortened, stepWords } from '@svc/engine'
 import type { TaskFlip } from '@svc/platform'
 import { type CheckFacts, type PolicyPlace, placeOfPolicy } from '../facts.js'
 import type { CheckAnnotation } from '../parts.js'
 import { taskKind } from './verdict.js'
-import { counted, cut } from './words.js'
 
 /** More of them make the changed files of a pull request unreadable; the summary has all findings. */
 const maxAnnotations = 300
@@ -41,8 +40,8 @@ function annotation(
     end_line: line,
     ...columns,
     annotation_level,
-    title: cut(onOneLine(title), maxTitle - 1),
-    message: cut(onOneLine(message), maxMessage),
+    title: shortened(onOneLine(title), maxTitle - 1),
+    message: shortened(onOneLine(message), maxMessage),
   }
 }
 
@@ -68,7 +67,7 @@ function flipAnnotations(facts: CheckFacts): CheckAnnotation[] {
       effect.agents.add(one.agent_key)
       effects.set(key, effect)
     }
-  const tasks = impact === null ? '' : counted(impact.replayed_tasks, `${taskKind(impact)} task`)
+  const tasks = impact === null ? '' : counted(impact.tasks, `${taskKind(impact)} task`)
   const isCut = (impact?.first_flips.total ?? 0) > (impact?.first_flips.listed.length ?? 0)
   return [...effects.values()].map((effect) => effectAnnotation(effect, { tasks, isCut, facts }))
 }
@@ -88,12 +87,11 @@ function effectAnnotation(
   const { flip } = first
   const verb = verbs[flip.after] ?? 'change'
   const step = flip.step === null ? 'its end' : `step ${flip.step}`
-  const what = [flip.step_type, flip.verb, flip.step_name].flatMap((part) => part ?? []).join(' ')
   const number = `${isCut ? 'at least ' : ''}${tasks.size} of ${replayed} of ${counted(agents.size, 'agent')}`
-  const example = `first: task ${cut(flip.task_id, 100)} of ${cut(first.agent_key, 100)}, ${step} (${cut(what, 200)})`
+  const example = `first: task ${shortened(flip.task_id, 100)} of ${shortened(first.agent_key, 100)}, ${step} (${shortened(stepWords(flip), 200)})`
   const isLooser = ranks.indexOf(flip.after) < ranks.indexOf(flip.before)
-  const title = `${cut(cause.name, 150)}: would ${verb} recorded tasks`
-  const shown = facts.hidden === null ? `; ${example}: ${cut(cause.reason, 500)}` : ''
+  const title = `${shortened(cause.name, 150)}: would ${verb} recorded tasks`
+  const shown = facts.hidden === null ? `; ${example}: ${shortened(cause.reason, 500)}` : ''
   const message = `would ${verb} ${number}${shown}`
   return annotation(place.file, place.line, null, isLooser ? 'warning' : 'notice', title, message)
 }

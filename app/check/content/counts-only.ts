@@ -1,8 +1,7 @@
 // What the check of a public repository keeps of recorded tasks: numbers, and the policies that the repository itself shows.
-import { type Cause, markdownCode } from '@svc/engine'
+import { type Cause, markdownCode, shortened } from '@svc/engine'
 import type { ImpactReport, TaskFlip } from '@svc/platform'
 import { type CheckFacts, placeOfPolicy } from '../facts.js'
-import { cut } from './words.js'
 
 /**
  * The report without names: no agent, task, step or reason is left in it, so that no text made from it can show one.
@@ -61,7 +60,7 @@ export function hiddenNote(hidden: Hidden, settings_branch: string): string {
   const what = 'The names of agents, tasks and steps, and reasons, are left out'
   const where = 'an operator sees them with `POST /api/v1/policies/dry-run`, or with `svc replay`'
   if (hidden === 'setting') return `${what}, because \`details\` is \`false\` in \`.github/svc.yml\`: ${where}.`
-  return `${what}, because this repository is public: ${where}. To show them to everyone, set \`details: true\` in \`.github/svc.yml\` of ${markdownCode(cut(settings_branch, 100))}.`
+  return `${what}, because this repository is public: ${where}. To show them to everyone, set \`details: true\` in \`.github/svc.yml\` of ${markdownCode(shortened(settings_branch, 100))}.`
 }
 
 /** Numbers of tasks would answer any question about recorded inputs that a stranger asks with a policy. */

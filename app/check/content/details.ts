@@ -1,10 +1,25 @@
 // The text below the summary: what changes, the tests, what is checked otherwise, and how the numbers were found.
-import { diffMarkdown, type FileDiff, failedTestTexts, markdownCode, messageMarkdown } from '@svc/engine'
-import type { ImpactReport, LeftOutReason, TaskShare } from '@svc/platform'
+import {
+  boldName,
+  capitalized,
+  changeLegend,
+  counted,
+  diffMarkdown,
+  type FileDiff,
+  failedTestTexts,
+  leftOutWords,
+  markdownCode,
+  messageMarkdown,
+  pathNote,
+  replayedWords,
+  shortened,
+  taskChanges,
+  wilsonInterval,
+} from '@svc/engine'
+import type { ImpactReport } from '@svc/platform'
 import { addressOf, type CheckFacts } from '../facts.js'
 import { type Part, pageOf, text } from './fit.js'
 import type { Verdict } from './verdict.js'
-import { boldName, counted, cut, listed } from './words.js'
 
 /** Undefined where there is nothing to add. */
 export function detailsOf(facts: CheckFacts, { kind }: Verdict): string | undefined {
@@ -18,25 +33,20 @@ export function detailsOf(facts: CheckFacts, { kind }: Verdict): string | undefi
   return parts.length === 0 ? undefined : pageOf([text('---'), ...parts])
 }
 
-const legend =
-  'A policy that is **added** or **stricter** allows nothing that was blocked before. One that is **removed** or **looser** stops less than before. For **changed** neither is certain.'
-
 function diffPart({ diff, base, left_out }: CheckFacts): Part[] {
   if (diff.compared === 0) return []
-  const missing = left_out.map((path) => markdownCode(cut(path, 200)))
-  const compared = `## What changes\n\nCompared with ${markdownCode(cut(base.branch, 200))} at the commit ${markdownCode(base.commit.slice(0, 12))}.`
+  const compared = `## What changes\n\nCompared with ${markdownCode(shortened(base.branch, 200))} at the commit ${markdownCode(base.commit.slice(0, 12))}.`
   return [
     {
       kind: 'rows',
-      before: diff.manifests.length > 0 ? `${compared} ${legend}` : compared,
+      before: diff.manifests.length > 0 ? `${compared} ${changeLegend}` : compared,
       heads: null,
-      rows: diffMarkdown({ ...diff, manifests: diff.manifests.map(withoutAgents) })
+      rows: diffMarkdown({ ...diff, manifests: diff.manifests.map(withoutAgents) }, left_out)
         .trimEnd()
         .split('\n'),
       maxBytes: 36_000,
       more: (count) => `${counted(count, 'more line')}: \`svc diff\` prints all of them.`,
     },
-    ...(missing.length > 0 ? [text(`Not compared, because of errors now or in the base: ${listed(missing)}.`)] : []),
   ]
 }
 
@@ -65,7 +75,7 @@ function brokenPart({ broken_tests }: CheckFacts): Part[] {
   if (broken_tests.length === 0) return []
   const rows = broken_tests.map(
     ({ path, name, change, failures }) =>
-      `- ${boldName(name)} of ${markdownCode(cut(path, 200))} (${change}): ${messageMarkdown(cut(failures.join('; '), 300))}`,
+      `- ${boldName(name)} of ${markdownCode(shortened(path, 200))} (${change}): ${messageMarkdown(shortened(failures.join('; '), 300))}`,
   )
   const before =
     '## Tests of the base that no longer hold\n\nThe pull request removes or rewrites these tests, and the new manifest would fail them. The old expectation is what was agreed before.'
@@ -76,7 +86,9 @@ function brokenPart({ broken_tests }: CheckFacts): Part[] {
 
 function checkedPart({ checked }: CheckFacts): Part[] {
   if (checked.length === 0) return []
-  const rows = checked.map(({ path, what }) => `- ${markdownCode(cut(path, 200))}: ${messageMarkdown(cut(what, 300))}`)
+  const rows = checked.map(
+    ({ path, what }) => `- ${markdownCode(shortened(path, 200))}: ${messageMarkdown(shortened(what, 300))}`,
+  )
   const before =
     '## Changes of what is checked\n\nThese change how strictly agents or pull requests are checked. They do not change this check: its rules are those of the base.'
   return [
@@ -84,41 +96,25 @@ function checkedPart({ checked }: CheckFacts): Part[] {
   ]
 }
 
-const reasons: Readonly<Record<LeftOutReason, string>> = {
-  payload_erased: 'whose content was erased',
-  metadata_only: 'stored as metadata only',
-  pruned: 'with steps that were pruned',
-  too_long: 'too long to be replayed here',
-}
-
 function methodPart({ impact, days }: CheckFacts): Part[] {
   if (impact === null || impact.agents.length === 0) return []
-  const { recorded_tasks, sampled_tasks, replayed_tasks, replayed_steps, left_out } = impact
+  const { recorded_tasks, sampled_tasks, left_out } = impact
   const sampled = sampled_tasks < recorded_tasks
-  const missing = left_out.filter(({ tasks }) => tasks > 0)
   const lines = [
-    `These agents recorded ${counted(recorded_tasks, 'task')} in the last ${counted(days, 'day')}.${sampled ? ` A random sample of ${counted(sampled_tasks, 'task')} was taken.` : ''} ${counted(replayed_tasks, 'task')} with ${counted(replayed_steps, 'step')} were replayed, each from its first step to its last, under the policies in effect now and under those of this change.`,
-    ...(missing.length > 0
-      ? [`Left out: ${missing.map(({ reason, tasks }) => `${counted(tasks, 'task')} ${reasons[reason]}`).join('; ')}.`]
-      : []),
-    ...(sampled ? sampleLines(impact) : []),
-    'A step that would be blocked happened all the same when it was recorded. What the agent would have done instead is not known, so the steps after it are counted as they were recorded.',
+    `these agents recorded ${counted(recorded_tasks, 'task')} in the last ${counted(days, 'day')}${sampled ? `, of which a random sample of ${counted(sampled_tasks, 'task')} was taken` : ''}`,
+    replayedWords(impact, 'the policies in effect now and under those of this change'),
+    ...leftOutWords(left_out),
+    ...(sampled ? [sampleWords(impact)] : []),
+    pathNote,
   ]
-  return [text(`## How the numbers were found\n\n${lines.map((line) => `- ${line}`).join('\n')}`)]
+  return [text(`## How the numbers were found\n\n${lines.map((line) => `- ${capitalized(line)}`).join('\n')}`)]
 }
 
-function sampleLines({ newly_blocked, newly_asked, no_longer_blocked }: ImpactReport): string[] {
-  const shares = [
-    ['would now be blocked', newly_blocked],
-    ['would now wait for a person', newly_asked],
-    ['would no longer be blocked', no_longer_blocked],
-  ] as const
-  const words = shares.flatMap(([what, share]) => intervalWords(what, share))
-  return words.length === 0 ? [] : [`Of all recorded tasks, with 95 % confidence: ${words.join('; ')}.`]
-}
-
-function intervalWords(what: string, { interval }: TaskShare): string[] {
-  if (interval === null) return []
-  const [low, high] = interval.map((share) => (share * 100).toFixed(1))
-  return [`${low} % to ${high} % ${what}`]
+/** The share of each number in all tasks. */
+function sampleWords(impact: ImpactReport): string {
+  const words = taskChanges.map(([name, what]) => {
+    const [low, high] = wilsonInterval(impact[name], impact.tasks).map((share) => (share * 100).toFixed(1))
+    return `${low} % to ${high} % ${what}`
+  })
+  return `of all recorded tasks, with 95 % confidence: ${words.join('; ')}`
 }

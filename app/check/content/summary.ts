@@ -1,14 +1,23 @@
 // The summary of a check run: the verdict, what to do, who is affected, and the first steps that change.
-import { findingHeads, findingRows, markdownCode, messageMarkdown } from '@svc/engine'
+import {
+  capitalized,
+  changeWords,
+  counted,
+  findingHeads,
+  findingRows,
+  listed,
+  markdownCode,
+  messageMarkdown,
+  shortened,
+} from '@svc/engine'
 import { addressOf, agentsByFate, type CheckFacts, errorsOf, ungovernedAgents } from '../facts.js'
 import { agentPart, flipPart, pinnedPart } from './affected.js'
-import { changeWords } from './change-words.js'
 import { hiddenNote, notReplayed } from './counts-only.js'
 import { type Part, pageOf, text } from './fit.js'
 import { ifMerged, mergedWords } from './if-merged.js'
 import { toDo } from './to-do.js'
 import type { Verdict } from './verdict.js'
-import { agentWords, counted, cut, listed, plainName, toDoList } from './words.js'
+import { agentWords, plainName, toDoList } from './words.js'
 
 export function summaryOf(facts: CheckFacts, verdict: Verdict): string {
   if (verdict.kind === 'unchanged') return pageOf([text(unchanged(facts))])
@@ -51,7 +60,7 @@ function sentenceOf(facts: CheckFacts, { kind }: Verdict): string {
     const merged = ifMerged(facts)
     const state = merged !== 'in_force' ? 'cannot be used' : `${files.length === 1 ? 'does' : 'do'} not pass this check`
     const shown = listed(
-      files.map((file) => markdownCode(cut(file, 200))),
+      files.map((file) => markdownCode(shortened(file, 200))),
       { max: 3 },
     )
     return `**${shown} ${state}: ${files.length === 1 ? 'it has' : 'they have'} errors.** Until they are corrected, what the change would do to agents is not known. ${mergedWords[merged]}`
@@ -59,7 +68,7 @@ function sentenceOf(facts: CheckFacts, { kind }: Verdict): string {
   if (kind === 'tests')
     return `**The policies give other results than the tests expect.** Either a policy or a test is wrong. ${mergedWords.held}`
   if (kind === 'approval' && requirement.kind === 'required')
-    return `**An owner of the changed files must approve:** ${looseningWords(facts)}. This is required because ${messageMarkdown(cut(requirement.because, 400))}.`
+    return `**An owner of the changed files must approve:** ${looseningWords(facts)}. This is required because ${messageMarkdown(shortened(requirement.because, 400))}.`
   return `${affectedSentence(facts)}${ungovernedSentence(facts)}${approvedSentence(facts)}`
 }
 
@@ -74,12 +83,12 @@ function approvedSentence({ requirement }: CheckFacts): string {
 /** Whose policies change, and which; the title has the numbers. */
 function affectedSentence(facts: CheckFacts): string {
   const { impact, days } = facts
-  if (impact === null) return `**${changeWords(facts)}**`
+  const words = capitalized(changeWords(facts.diff))
+  if (impact === null) return `**${words}.**`
   if (impact.agents.length === 0) return '**No policy of an agent changes**, because no agent has these manifests.'
   const { kept, changed } = agentsByFate(facts)
-  const words = changeWords(facts).replace(/\.$/, '')
   const unknown =
-    impact.replayed_tasks > 0
+    impact.tasks > 0
       ? ''
       : ` What it would do is not known: no task of the last ${counted(days, 'day')} could be replayed.`
   if (changed.length === 0)
@@ -109,13 +118,13 @@ function ungovernedSentence(facts: CheckFacts): string {
 /** What takes protection away, or may; the details have all of it. */
 function looseningWords({ loosenings }: CheckFacts): string {
   return listed(
-    loosenings.map(({ what }) => messageMarkdown(cut(what, 200))),
+    loosenings.map(({ what }) => messageMarkdown(shortened(what, 200))),
     { max: 4 },
   )
 }
 
 function findingPart({ validation, ...facts }: CheckFacts): Part[] {
-  const brief = validation.findings.map((finding) => ({ ...finding, file: cut(finding.file, 300) }))
+  const brief = validation.findings.map((finding) => ({ ...finding, file: shortened(finding.file, 300) }))
   const rows = findingRows(brief, addressOf(facts))
   if (rows.length === 0) return []
   const more = (count: number) => `${counted(count, 'more finding')}: \`svc validate\` prints all of them.`

@@ -1,10 +1,19 @@
 // What a person does next: numbered, each item with the line to open or the person to ask.
-import { type Finding, markdownCode, messageMarkdown, placeMarkdown } from '@svc/engine'
+import {
+  boldName,
+  counted,
+  type Finding,
+  listed,
+  markdownCode,
+  messageMarkdown,
+  placeMarkdown,
+  shortened,
+} from '@svc/engine'
 import type { ImpactReport } from '@svc/platform'
 import { addressOf, agentsByFate, type CheckFacts, errorsOf, placeOfPolicy, ungovernedAgents } from '../facts.js'
 import type { MissingApproval } from '../rules/review.js'
 import type { Verdict } from './verdict.js'
-import { agentWords, boldName, counted, cut, listed } from './words.js'
+import { agentWords } from './words.js'
 
 /** Errors and tests that are named; the tables have all of them. */
 const maxNamed = 5
@@ -38,7 +47,7 @@ function failedTests(facts: CheckFacts): string[] {
       .slice(0, maxNamed)
       .map(
         (test) =>
-          `Open the test ${boldName(test.name)} at ${placeOf(facts, test)}: ${messageMarkdown(cut(test.failures.join('; '), 400))}. Correct the policy, or the test if the new result is the right one.`,
+          `Open the test ${boldName(test.name)} at ${placeOf(facts, test)}: ${messageMarkdown(shortened(test.failures.join('; '), 400))}. Correct the policy, or the test if the new result is the right one.`,
       ),
     ...(more > 0 ? [`Do the same for ${counted(more, 'more failed test')}: “Details” below has all of them.`] : []),
   ]
@@ -52,12 +61,12 @@ function warnings({ validation, settings_findings, ...facts }: CheckFacts): stri
     ...(first === undefined
       ? []
       : [
-          `Read ${counted(found.length, 'warning')} below, the first at ${placeMarkdown(cut(first.file, 300), first.line, addressOf(facts))}.`,
+          `Read ${counted(found.length, 'warning')} below, the first at ${placeMarkdown(shortened(first.file, 300), first.line, addressOf(facts))}.`,
         ]),
     ...(setting === undefined
       ? []
       : [
-          `Correct ${markdownCode(`${setting.file}:${setting.line}`)} in ${markdownCode(cut(facts.base.branch, 100))}, because its settings do not apply: ${messageMarkdown(cut(setting.message, 400))}.`,
+          `Correct ${markdownCode(`${setting.file}:${setting.line}`)} in ${markdownCode(shortened(facts.base.branch, 100))}, because its settings do not apply: ${messageMarkdown(shortened(setting.message, 400))}.`,
         ]),
   ]
 }
@@ -81,14 +90,14 @@ function approvals({ requirement, head_sha, base, impact }: CheckFacts): string[
 }
 
 function approvalItem({ path, users, unresolved }: MissingApproval, branch: string): string {
-  const file = markdownCode(cut(path, 300))
+  const file = markdownCode(shortened(path, 300))
   if (users.length > 0)
     return `Ask ${listed(users.map(markdownCode), { last: 'or' })}, ${users.length === 1 ? 'who owns' : 'who own'} ${file}, to approve.`
   const teams =
     unresolved.length === 0
       ? ''
-      : ` It names ${listed(unresolved.map((one) => markdownCode(cut(one, 100))))}, whose members this check cannot read.`
-  return `Name a person as the owner of ${file} in the file \`CODEOWNERS\` of ${markdownCode(cut(branch, 100))}: no login is there for this path.${teams} Merge that first, then ask this person to approve.`
+      : ` It names ${listed(unresolved.map((one) => markdownCode(shortened(one, 100))))}, whose members this check cannot read.`
+  return `Name a person as the owner of ${file} in the file \`CODEOWNERS\` of ${markdownCode(shortened(branch, 100))}: no login is there for this path.${teams} Merge that first, then ask this person to approve.`
 }
 
 function ungovernedItems(facts: CheckFacts): string[] {
@@ -106,7 +115,7 @@ function ungovernedItems(facts: CheckFacts): string[] {
       .slice(0, maxNamed)
       .map(
         ({ from, to }) =>
-          `Assign ${markdownCode(cut(to, 300))} to the agents that have ${markdownCode(cut(from, 300))} now: assignments name a path, and do not follow a file that moves.`,
+          `Assign ${markdownCode(shortened(to, 300))} to the agents that have ${markdownCode(shortened(from, 300))} now: assignments name a path, and do not follow a file that moves.`,
       ),
   ]
 }
@@ -133,11 +142,11 @@ function effects(facts: CheckFacts): string[] {
   ]
 }
 
-function effectWords({ newly_blocked, newly_asked, no_longer_blocked }: ImpactReport): string {
-  const now = [...(newly_blocked.tasks > 0 ? ['stop'] : []), ...(newly_asked.tasks > 0 ? ['wait for a person'] : [])]
+function effectWords({ newly_blocked_tasks, newly_asked_tasks, no_longer_blocked_tasks }: ImpactReport): string {
+  const now = [...(newly_blocked_tasks > 0 ? ['stop'] : []), ...(newly_asked_tasks > 0 ? ['wait for a person'] : [])]
   const kinds = [
     ...(now.length > 0 ? [`would now ${now.join(' or ')}`] : []),
-    ...(no_longer_blocked.tasks > 0 ? ['was stopped and would now go on'] : []),
+    ...(no_longer_blocked_tasks > 0 ? ['was stopped and would now go on'] : []),
   ]
   return `work that ${kinds.length === 0 ? 'would end otherwise' : kinds.join(', or ')}`
 }
@@ -173,5 +182,5 @@ function afterMerge(facts: CheckFacts): string[] {
 }
 
 function placeOf(facts: CheckFacts, { file, line }: Pick<Finding, 'file' | 'line'>): string {
-  return placeMarkdown(cut(file, 300), line, addressOf(facts))
+  return placeMarkdown(shortened(file, 300), line, addressOf(facts))
 }

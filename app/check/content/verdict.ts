@@ -1,10 +1,8 @@
 // The conclusion of a check, and the one sentence that says why.
-import { onOneLine } from '@svc/engine'
+import { changeSentence, changeWords, counted, onOneLine, shortened } from '@svc/engine'
 import type { ImpactReport } from '@svc/platform'
 import { agentsByFate, type CheckFacts, errorsOf, ungovernedAgents } from '../facts.js'
 import type { Conclusion } from '../parts.js'
-import { changeWords } from './change-words.js'
-import { counted, cut } from './words.js'
 
 export interface Verdict {
   readonly conclusion: Conclusion
@@ -18,7 +16,7 @@ const maxTitle = 255
 
 export function verdictOf(facts: CheckFacts): Verdict {
   const { conclusion, title, kind } = verdict(facts)
-  return { conclusion, kind, title: cut(onOneLine(title), maxTitle - 1) }
+  return { conclusion, kind, title: shortened(onOneLine(title), maxTitle - 1) }
 }
 
 function verdict(facts: CheckFacts): Verdict {
@@ -27,7 +25,7 @@ function verdict(facts: CheckFacts): Verdict {
   if (errors.length > 0) {
     const files = new Set(errors.map(({ file }) => file))
     const [file = ''] = files
-    const where = files.size === 1 ? cut(file, 100) : counted(files.size, 'file')
+    const where = files.size === 1 ? shortened(file, 100) : counted(files.size, 'file')
     return { conclusion: 'failure', kind: 'invalid', title: `Invalid: ${counted(errors.length, 'error')} in ${where}` }
   }
   const tests = validation.manifests.flatMap((manifest) => manifest.tests)
@@ -54,7 +52,7 @@ function titleOf(facts: CheckFacts): string {
   const { impact, diff } = facts
   if (impact?.agents.length === 0) {
     const these = diff.manifests.length === 1 ? 'this manifest' : 'these manifests'
-    return `No agent has ${these}: ${changeWords(facts).replace(/^N/, 'n').replace(/\.$/, '')}`
+    return `No agent has ${these}: ${changeWords(facts.diff)}`
   }
   const { kept, changed } = agentsByFate(facts)
   if (impact === null || kept.length === 0 || changed.length > 0) return `${directionOf(facts)}: ${effectOf(facts)}`
@@ -82,31 +80,14 @@ function effectOf(facts: CheckFacts): string {
   const bare = ungoverned > 0 ? [`${counted(ungoverned, 'agent')} would have no policy left`] : []
   if (impact.agents.length === 0) return 'no agent has these manifests'
   const agents = counted(impact.agents.length, 'agent')
-  if (impact.replayed_tasks === 0)
-    return [...bare, `no recorded task of ${agents} in ${counted(days, 'day')}`].join('; ')
+  if (impact.tasks === 0) return [...bare, `no recorded task of ${agents} in ${counted(days, 'day')}`].join('; ')
   return [...bare, taskWords(impact)].join('; ')
 }
 
-/** What the recorded tasks would have met, such as `14 of 212 recorded tasks would now be blocked (3 agents)`. */
-export function taskWords(impact: ImpactReport): string {
-  const { agents, replayed_tasks, newly_blocked, newly_asked, no_longer_blocked } = impact
-  const tasks = counted(replayed_tasks, `${taskKind(impact)} task`)
-  const kinds = [
-    { share: newly_blocked, of: 'newly_blocked_tasks', what: 'would now be blocked' },
-    { share: newly_asked, of: 'newly_asked_tasks', what: 'would now wait for a person' },
-    { share: no_longer_blocked, of: 'no_longer_blocked_tasks', what: 'would no longer be blocked' },
-  ] as const
-  const found = kinds.filter(({ share }) => share.tasks > 0)
-  const { total } = impact.first_flips
-  if (found.length === 0 && total > 0)
-    return `${total} of ${tasks} ${total === 1 ? 'has' : 'have'} a step that would end otherwise`
-  if (found.length === 0)
-    return `${tasks} of ${counted(agents.length, 'agent')} replayed, and every step ends as before`
-  const [first, ...others] = found.map(({ share, what }, index) =>
-    index === 0 ? `${share.tasks} of ${tasks} ${what}` : `${share.tasks} ${what}`,
-  )
-  const hit = agents.filter((agent) => found.some(({ of }) => agent[of] > 0)).length
-  return `${[first, ...others].join(', ')} (${counted(hit, 'agent')})`
+/** Such as `14 of 212 recorded tasks would now be blocked (3 agents)`. */
+function taskWords(impact: ImpactReport): string {
+  const hit = impact.agents.filter(({ flipped_tasks }) => impact.flipped_tasks === 0 || flipped_tasks > 0).length
+  return `${changeSentence(impact, taskKind(impact))} (${counted(hit, 'agent')})`
 }
 
 /** What the tasks of a report are: a random sample, or all. */

@@ -1,43 +1,14 @@
-// Numbers and names in sentences.
-import { markdownCode, markdownText } from '@svc/engine'
-
-/** `1 agent`, `3 agents`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`
-}
-
-interface ListOptions {
-  readonly max?: number
-  readonly last?: 'and' | 'or'
-}
-
-/** `a`, `a and b`, `a, b and 3 more`. */
-export function listed(words: readonly string[], { max = 5, last = 'and' }: ListOptions = {}): string {
-  const more = words.length - max
-  const shown = more > 0 ? [...words.slice(0, max), `${more} more`] : words
-  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} ${last} ${shown.at(-1)}`
-}
-
-/** The beginning of a text from outside. */
-export function cut(text: string, max: number): string {
-  return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text
-}
-
-const maxName = 120
-
-/** A name from outside, in bold. */
-export function boldName(name: string): string {
-  return `**${markdownText(cut(name, maxName)) || '(no name)'}**`
-}
+// Names of agents in sentences, and lists of what to do.
+import { boldName, counted, listed, markdownCode, markdownText, shortened } from '@svc/engine'
 
 /** A name from outside as running text. */
 export function plainName(name: string): string {
-  return markdownText(cut(name, maxName))
+  return markdownText(shortened(name, 120))
 }
 
 /** An agent in a cell of a table: its name, and its key below. */
 export function agentCell({ name, agent_key }: { readonly name: string; readonly agent_key: string }): string {
-  return `${boldName(name)}<br>${markdownCode(cut(agent_key, 100))}`
+  return `${boldName(name)}<br>${markdownCode(shortened(agent_key, 100))}`
 }
 
 /** What a person does, in order. */

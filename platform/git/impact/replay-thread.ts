@@ -1,9 +1,28 @@
 // The thread that replays tasks: evaluating takes seconds, in which this thread answers requests.
-import { builtFile, startThread, type Thread } from '../../jobs/thread.js'
-import type { ReplayedTask, ReplayWork, StoredSteps } from './replay-messages.js'
+import type { Impact, ImpactInput } from '@svc/engine'
+import { builtFile, startThread } from '../../jobs/thread.js'
 
-/** The answers are in the order of the tasks. */
-export type ReplayThread = Thread<readonly StoredSteps[], readonly ReplayedTask[]>
+/** A task as text: a message of texts costs the sender little. */
+export interface StoredSteps {
+  /** The index of the agent. */
+  readonly agent: number
+  readonly lines: string
+}
+
+/** Tasks to replay; null after the last of them. */
+export type ReplayMessage = readonly StoredSteps[] | null
+
+/** The impact on all tasks, once they are replayed. */
+export interface ReplayAnswer extends Impact {
+  /** Tasks without content. */
+  readonly metadata_only: number
+}
+
+export interface ReplayThread {
+  readonly add: (tasks: readonly StoredSteps[]) => Promise<unknown>
+  readonly finish: () => Promise<ReplayAnswer>
+  readonly close: () => Promise<void>
+}
 
 interface ThreadOptions {
   /** Of its objects, MiB. */
@@ -11,10 +30,12 @@ interface ThreadOptions {
   readonly signal: AbortSignal | null
 }
 
-export function startReplayThread(work: ReplayWork, { max_memory, signal }: ThreadOptions): ReplayThread {
+export function startReplayThread(data: ImpactInput, { max_memory, signal }: ThreadOptions): ReplayThread {
   const file = builtFile(import.meta.url, 'git/impact', 'replay-worker.js')
   const failure = (error: NodeJS.ErrnoException) => replayFailure(error, max_memory)
-  return startThread({ file, name: 'svc-impact', data: work, max_memory, signal, failure })
+  const options = { file, name: 'svc-impact', data, max_memory, signal, failure }
+  const { ask, close } = startThread<ReplayMessage, ReplayAnswer | null>(options)
+  return { add: ask, finish: async () => (await ask(null)) as ReplayAnswer, close }
 }
 
 function replayFailure(error: NodeJS.ErrnoException, max_memory: number): Error {

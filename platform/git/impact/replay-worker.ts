@@ -1,8 +1,9 @@
 // The thread that replays tasks: it is given texts and policies, and no access to the database.
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ReplayWork, StoredSteps } from './replay-messages.js'
-import { answersOn } from './replayed-tasks.js'
+import { createImpact, type ImpactInput } from '@svc/engine'
+import { isMetadataOnly, stepsIn } from '../recorded/stored-steps.js'
+import type { ReplayAnswer, ReplayMessage } from './replay-thread.js'
 
 // Linux gives each thread a priority of its own: requests come first.
 try {
@@ -10,5 +11,14 @@ try {
 } catch {
   // A sandbox can forbid it.
 }
-const answer = answersOn(workerData as ReplayWork)
-parentPort?.on('message', (tasks: readonly StoredSteps[]) => parentPort?.postMessage(tasks.map(answer)))
+const impact = createImpact(workerData as ImpactInput)
+let metadata_only = 0
+parentPort?.on('message', (tasks: ReplayMessage) => {
+  for (const { agent, lines } of tasks ?? []) {
+    const steps = stepsIn(lines)
+    if (isMetadataOnly(steps)) metadata_only += 1
+    else impact.add(agent, steps)
+  }
+  const answer: ReplayAnswer | null = tasks === null ? { ...impact.finish(), metadata_only } : null
+  parentPort?.postMessage(answer)
+})

@@ -70,17 +70,16 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
     const better = await log(agent_id, [start, refund({ reason: 'late' }), end])
     const both = await log(agent_id, [start, refund({}), end])
     const report = await on.impact({ repo_id, changes: [to([blocking])] })
-    const share = (tasks: number) => ({ tasks, interval: null })
     expect(report).toMatchObject({
       pinned_agents: [],
       recorded_tasks: 4,
       sampled_tasks: 4,
-      replayed_tasks: 4,
-      replayed_steps: 13,
+      tasks: 4,
+      steps: 13,
       left_out: [],
-      newly_blocked: share(1),
-      newly_asked: share(0),
-      no_longer_blocked: share(1),
+      newly_blocked_tasks: 1,
+      newly_asked_tasks: 0,
+      no_longer_blocked_tasks: 1,
     })
     const [row] = report.agents
     expect(row).toMatchObject({ agent_id, agent_key, manifest_paths: ['refunds.yaml'], tasks: 4 })
@@ -98,7 +97,7 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
     ])
     expect(JSON.stringify(report)).not.toContain(both.task_id)
     const asked = await on.impact({ repo_id, changes: [to([amounts, asking])] })
-    expect([asked.newly_blocked.tasks, asked.newly_asked.tasks]).toEqual([0, 1])
+    expect([asked.newly_blocked_tasks, asked.newly_asked_tasks]).toEqual([0, 1])
   })
 
   it('says which agents lose their policies when a manifest is deleted', async () => {
@@ -117,7 +116,7 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
     const report = await on.impact({ repo_id, changes: [to(null)] })
     const { pinned_sha } = body
     const pinned = { agent_id, agent_key, manifest_path: 'refunds.yaml', pinned_sha }
-    expect(report).toMatchObject({ agents: [], pinned_agents: [pinned], recorded_tasks: 0, replayed_tasks: 0 })
+    expect(report).toMatchObject({ agents: [], pinned_agents: [pinned], recorded_tasks: 0, tasks: 0 })
   })
 
   it('puts several changed manifests on one agent', async () => {
@@ -128,7 +127,7 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
     const changes = [to(null, [], 'a.yaml'), to([blocking], [], 'b.yaml')]
     const report = await on.impact({ repo_id, changes })
     expect(report.agents).toMatchObject([{ manifest_paths: ['a.yaml', 'b.yaml'] }])
-    expect([report.newly_blocked.tasks, report.first_flips.total]).toEqual([0, 0])
+    expect([report.newly_blocked_tasks, report.first_flips.total]).toEqual([0, 0])
     const one = await on.impact({ repo_id, changes: [to(null, [], 'a.yaml')] })
     expect(one.agents).toMatchObject([{ manifest_paths: ['a.yaml'], no_longer_blocked_tasks: 1 }])
   })
@@ -181,7 +180,7 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
       { reason: 'pruned', tasks: 1 },
       { reason: 'too_long', tasks: 2 },
     ])
-    expect([report.recorded_tasks, report.replayed_tasks, report.replayed_steps]).toEqual([9, 4, 3 * 3 + 701])
+    expect([report.recorded_tasks, report.tasks, report.steps]).toEqual([9, 4, 3 * 3 + 701])
     expect(placesOf(report.first_flips.listed).map(([task_id]) => task_id)).toEqual([
       'whole',
       'long',
@@ -205,25 +204,25 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
       ({ name }) => name !== amounts.name,
     )
     const own = (written: WrittenPolicy) => ({ ...stored[0], ...JSON.parse(refunds([written])).policies[0], id: 9999 })
-    const flips: Flip[] = []
+    const first = new Map<string, unknown[]>()
     const replay = createReplay({
       policies: samePolicies([...stored, own(asking)]),
       against: samePolicies([...stored, own(amounts)]),
       agent: { agent_id, agent_key },
-      onFlip: (flip) => flips.push(flip),
+      onStep: ({ task_id, step, before, after }) => {
+        const outcomes = [before?.outcome, after.outcome]
+        if (outcomes[0] !== outcomes[1] && !first.has(task_id)) first.set(task_id, [task_id, step.step, ...outcomes])
+      },
     })
     for (const { entries } of sent) for (const step of entries) replay.add({ kind: 'step', step })
     const result = replay.finish()
     expect(report).toMatchObject({
-      replayed_tasks: result.tasks,
-      replayed_steps: result.steps,
-      newly_blocked: { tasks: result.newly_blocked_tasks },
-      no_longer_blocked: { tasks: result.no_longer_blocked_tasks },
+      tasks: result.tasks,
+      steps: result.steps,
+      newly_blocked_tasks: result.newly_blocked_tasks,
+      no_longer_blocked_tasks: result.no_longer_blocked_tasks,
       first_flips: { total: result.flipped_tasks },
     })
-    const first = new Map(
-      [...flips].reverse().map((flip) => [flip.task_id, [flip.task_id, flip.step, flip.before, flip.after]]),
-    )
     expect(placesOf(report.first_flips.listed).sort()).toEqual([...first.values()].sort())
   })
 
@@ -289,7 +288,7 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
     const all = { ...request, days: 30, max_tasks: 10, max_steps: 300_000 }
     const replayed = (signal?: AbortSignal) =>
       impactOf(read, on.scope, all, { clock: Date.now, seed: 'head', ...(signal && { signal }) })
-    expect((await replayed()).replayed_tasks).toBe(3)
+    expect((await replayed()).tasks).toBe(3)
     // The thread is running when the last tasks are read.
     Object.assign(reads, { count: 0, last: reads.count })
     abort = new AbortController()
