@@ -1,87 +1,30 @@
 // Findings about one policy: it can never apply, never be violated, or never pass.
-import { bracketed, quotePath } from '../check/quote.js'
-import { conflictIn } from './conflict.js'
 import { type AnalysisFinding, type Examined, findingAbout } from './examined.js'
 import { factsInWords } from './fact-words.js'
-import type { LeafRegion, PolicyRegion, Region } from './region.js'
-import { trial } from './trial.js'
+import type { Answer, PolicyRegion } from './region.js'
 
-type Part = Region & Partial<Pick<LeafRegion, 'factsFor' | 'note' | 'path'> & Pick<PolicyRegion, 'leaves'>>
-
-/** The findings about the policy, and about the rules inside it; at most one for each. */
-export function findingsAlone(examined: Examined): AnalysisFinding[] {
-  const { leaves, forbids } = examined.region
-  const [only] = leaves
-  const whole: Part = leaves.length === 1 && only?.path === '' ? only : examined.region
-  const found = findingOn(examined, { ...whole, path: '' }, forbids)
-  if (found !== null) return [found]
-  if (leaves.length === 1 && only?.path === '') return []
-  const parts = leaves.flatMap((leaf) => {
-    const finding = findingOn(examined, leaf, forbids || !leaf.is_direct)
-    const is_own = finding !== null && (leaf.is_direct || finding.id === 'never-applicable')
-    return is_own ? [finding] : []
-  })
-  return parts.slice(0, 3)
-}
-
-function findingOn(examined: Examined, part: Part, forbids: boolean): AnalysisFinding | null {
-  const { passed, violated } = part
+/** The finding about the policy alone; null for a policy that can pass and be violated. */
+export function findingAlone(examined: Examined): AnalysisFinding | null {
+  const { passed, violated, forbids } = examined.region
+  const because = (answer: Answer) => reasonOf(examined.region, answer)
   if (passed.length === 0 && violated.length === 0) {
-    const blamed = because(part, 'applied')
-    return findingAbout(
-      'never-applicable',
-      examined,
-      `${subject(part)} can never apply: ${blamed}; correct the target, or delete ${it(part)}`,
-    )
+    const message = `the policy can never apply: ${because('applied')}; correct the target, or delete the policy`
+    return findingAbout('never-applicable', examined, message)
   }
   if (violated.length === 0) {
-    const blamed = because(part, 'violated')
-    return findingAbout(
-      'never-violated',
-      examined,
-      `${subject(part)} can never be violated: ${blamed}; tighten its parameters, or delete ${it(part)}`,
-    )
+    const message = `the policy can never be violated: ${because('violated')}; tighten its parameters, or delete the policy`
+    return findingAbout('never-violated', examined, message)
   }
   if (passed.length > 0 || forbids) return null
-  if (trial([[examined.input, 'violated']], violated) === null) return null
-  const blamed = because(part, 'passed')
-  return findingAbout(
-    'always-violated',
-    examined,
-    `${subject(part)} is violated by every step that it applies to: ${blamed}; correct its parameters`,
-  )
+  const message = `the policy is violated by every step that it applies to: ${because('passed')}; correct its parameters`
+  return findingAbout('always-violated', examined, message)
 }
 
-function subject({ path = '' }: Part): string {
-  return path === '' ? 'the policy' : `its condition ${quotePath(bracketed(`params.${path}`))}`
-}
-
-function it({ path = '' }: Part): string {
-  return path === '' ? 'the policy' : 'the condition'
-}
-
-type Answer = 'applied' | 'violated' | 'passed'
-
-function because(part: Part, answer: Answer): string {
-  const { note, leaves = [] } = part
-  const own = conflictFor(part, answer)
-  if (own !== null) return needsInWords[answer] + own
-  if (note !== undefined) return note
-  for (const leaf of leaves) {
-    const impossible = (['passed', 'violated'] as const).find((one) => leaf[one].length === 0)
-    const inner = impossible === undefined ? null : (conflictFor(leaf, impossible) ?? leaf.note ?? null)
-    if (inner !== null && impossible !== undefined)
-      return `in ${quotePath(bracketed(`params.${leaf.path}`))}, ${needsInWords[impossible]}${inner}`
-  }
-  return without[answer]
-}
-
-/** Facts that exclude each other, in words; null where they are not known. */
-function conflictFor({ factsFor }: Pick<Part, 'factsFor'>, answer: Answer): string | null {
-  const facts = conflictIn(factsFor?.(answer) ?? []) ?? []
+function reasonOf({ because }: PolicyRegion, answer: Answer): string {
+  const facts = because[answer] ?? []
   const words = factsInWords(facts)
-  if (words === '') return null
-  return `${words}, which ${facts.length === 1 ? 'is never true' : 'exclude each other'}`
+  if (words === '') return without[answer]
+  return `${needsInWords[answer]}${words}, which ${facts.length === 1 ? 'is never true' : 'exclude each other'}`
 }
 
 const needsInWords: Readonly<Record<Answer, string>> = {

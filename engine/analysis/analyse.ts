@@ -1,18 +1,12 @@
 // The analysis of valid manifests: policies that probably do not do what their author wants. One core for the command, the GitHub
 // Action and the platform.
 import { byPlace } from '../findings/finding.js'
+import { materialise } from '../manifest/materialise.js'
 import type { ManifestReading, ManifestTest } from '../manifest/parse.js'
 import { readYaml } from '../manifest/read-yaml.js'
 import { untargetedIn } from '../manifest/untargeted.js'
-import { findingsAlone } from './alone.js'
-import {
-  type AnalysisFinding,
-  type Examined,
-  examine,
-  findingAbout,
-  type ManifestPolicy,
-  type Place,
-} from './examined.js'
+import { findingAlone } from './alone.js'
+import { type AnalysisFinding, type Examined, examine, findingAbout, type PlacedPolicy } from './examined.js'
 import { finishOf, type Goal } from './finish.js'
 import { findingsOfPairs } from './pairs.js'
 import { unboundFinding } from './unbound.js'
@@ -41,15 +35,13 @@ export function analyse(manifests: readonly ReadManifest[]): Analysis {
     ...(reading.value?.tests ?? []),
     ...tests_beside,
   ])
-  const policies = manifests
-    .flatMap(placedPolicies)
-    .map(({ policy, place, waived }, index) => examine(policy, place, index, waived))
-  const alone = policies.map((examined) => ({ examined, found: findingsAlone(examined) }))
-  const quiet = new Set(alone.filter(({ found }) => found.length > 0).map(({ examined }) => examined))
+  const policies = manifests.flatMap(placedPolicies).map(examine)
+  const alone = policies.map(findingAlone)
+  const quiet = new Set(policies.filter((_, index) => alone[index] !== null))
   const pairs = findingsOfPairs(policies, quiet)
   const { goals, findings } = finishOf(policies, isExplainedBy(pairs))
   const others = policies.flatMap((examined) => [unboundFinding(examined), untargetedFinding(examined, tests)])
-  const all = [...alone.flatMap(({ found }) => found), ...pairs, ...findings, ...others.filter((one) => one !== null)]
+  const all = [...alone, ...pairs, ...findings, ...others].filter((one) => one !== null)
   return { findings: all.toSorted(byPlace), policies: policies.length, goals }
 }
 
@@ -68,12 +60,6 @@ function isExplainedBy(pairs: readonly AnalysisFinding[]): (core: readonly Exami
     })
 }
 
-interface PlacedPolicy {
-  readonly policy: ManifestPolicy
-  readonly place: Place
-  readonly waived: boolean
-}
-
 /** The enabled policies with their places in the text. */
 function placedPolicies({ file, text, reading: { value, lines } }: ReadManifest): PlacedPolicy[] {
   if (value === null) return []
@@ -83,11 +69,14 @@ function placedPolicies({ file, text, reading: { value, lines } }: ReadManifest)
     path: `policies.${index}`,
     ...positionOf(['policies', `${index}`], false),
   }))
+  const everyone = { source: 'file', path: '', sha: '', agent: null, assigned_at: null, assigned_by: null }
+  const { policies: inputs } = materialise(value, everyone)
   return value.policies.flatMap((policy, index) => {
-    if (policy.enabled === false) return []
+    const own = inputs[index]
+    if (policy.enabled === false || own === undefined) return []
     const line = lines[index] ?? 1
     const place = places.find((one) => one.line === line) ?? { path: `policies.${index}`, line, column: 1 }
     const waived = value.waivers?.some((waiver) => waiver.policy === policy.name) ?? false
-    return [{ policy, place: { file, ...place }, waived }]
+    return [{ policy, place: { file, ...place }, waived, input: { ...own, id: 0, version: 1 } }]
   })
 }

@@ -1,7 +1,7 @@
 // Whether a step can ever be allowed by policies about the history: the least set of kinds of steps that can happen, each
 // after others that can happen. A kind outside this set is proven impossible.
 
-import { type Examined, namesIn } from './examined.js'
+import { type Examined, valuesIn } from './examined.js'
 import { both, either, type Formula, together } from './formula.js'
 import { atLeast, type Fact, type StepFacts } from './literal.js'
 import { isReachable } from './reachable.js'
@@ -45,7 +45,7 @@ function waysOf(kind: StepFacts, policies: readonly Examined[]): Formula {
 }
 
 function canBlock({ region, names }: Examined, kind: StepFacts): boolean {
-  const own = namesIn(kind)
+  const own = valuesIn(kind, 'step_name')
   if (names !== null && own !== null && !own.some((name) => names.has(name))) return false
   // Gates are recorded for the agent: only a policy that names them keeps them from coming.
   if (typesOfKind(kind)?.every((type) => type === 'step.gate') && !namesGates(region)) return false
@@ -53,11 +53,7 @@ function canBlock({ region, names }: Examined, kind: StepFacts): boolean {
 }
 
 function namesGates({ violated }: Examined['region']): boolean {
-  return violated.some((facts) => facts.some((fact) => fact.kind === 'field' && isGateType(fact)))
-}
-
-function isGateType({ path, test, negated }: StepFacts[number]): boolean {
-  return path === 'step_type' && test.op === 'one_of' && !negated && test.values.includes('step.gate')
+  return violated.some((facts) => valuesIn(facts, 'step_type')?.includes('step.gate'))
 }
 
 /** Equal for equal kinds. */

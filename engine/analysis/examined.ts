@@ -4,8 +4,7 @@ import { levelApplies } from '../agent/risk.js'
 import type { Finding } from '../findings/finding.js'
 import { type FindingId, severityOf } from '../findings/kinds.js'
 import type { PolicyInput } from '../policy/policy-input.js'
-import { together } from './formula.js'
-import { type Fact, type FieldFact, field } from './literal.js'
+import { choicesOf, type Fact, field } from './literal.js'
 import { type PolicyRegion, regionOf } from './region.js'
 import { levelPath, riskLevels } from './universe.js'
 import { isOneOf } from './value-test.js'
@@ -22,17 +21,20 @@ export interface Place {
   readonly path: string
 }
 
-export interface Examined {
+export interface PlacedPolicy {
   readonly policy: ManifestPolicy
   readonly place: Place
+  /** It is waived for an agent. */
+  readonly waived: boolean
+  readonly input: PolicyInput
+}
+
+export interface Examined extends PlacedPolicy {
   /** Its position among all policies that are analysed. */
   readonly index: number
-  readonly input: PolicyInput
   readonly region: PolicyRegion
   /** The names of the only steps that it applies to; null when it may apply to any. */
   readonly names: ReadonlySet<unknown> | null
-  /** It is waived for an agent. */
-  readonly waived: boolean
 }
 
 export interface AnalysisFinding extends Finding {
@@ -42,56 +44,31 @@ export interface AnalysisFinding extends Finding {
   readonly others: readonly (Place & { readonly policy: string })[]
 }
 
-export function examine(policy: ManifestPolicy, place: Place, index: number, waived: boolean): Examined {
+export function examine({ policy, place, waived, input }: PlacedPolicy, index: number): Examined {
   const { rule_type, params = {}, scope, risk_classification = null } = policy
   const levels = riskLevels.filter((level) => levelApplies(risk_classification, level))
-  const is_limited = levels.length < riskLevels.length
-  const limit = is_limited
-    ? together([field(levelPath, { test: isOneOf([null, ...levels], 'whole'), negated: false })])
-    : together([])
-  const region = regionOf({ rule_type, params }, scope, limit)
-  return { policy, place, index, waived, input: inputOf(policy, index), region, names: namesOf(region) }
-}
-
-function namesOf({ passed, violated }: PolicyRegion): ReadonlySet<unknown> | null {
-  const names = [...passed, ...violated].map(namesIn)
-  return names.every((one) => one !== null) ? new Set(names.flat()) : null
-}
-
-/** The only names of steps for which the facts can be true; null when it may be any. */
-export function namesIn(facts: readonly Fact[]): readonly unknown[] | null {
-  const names = facts.find(
-    (fact): fact is FieldFact =>
-      fact.kind === 'field' && fact.path === 'step_name' && fact.test.op === 'one_of' && !fact.negated,
-  )
-  return names?.test.op === 'one_of' ? names.test.values : null
-}
-
-function inputOf(policy: ManifestPolicy, index: number): PolicyInput {
-  const { name, rule_type, params = {}, scope, severity, mode = 'enforce', approval } = policy
+  const limit = field(levelPath, { test: isOneOf([null, ...levels]), negated: false })
+  const region = regionOf({ rule_type, params }, scope, levels.length < riskLevels.length ? [limit] : [])
+  const names = [...region.passed, ...region.violated].map((facts) => valuesIn(facts, 'step_name'))
+  const is_named = names.every((one) => one !== null)
   return {
-    id: index + 1,
-    name,
-    rule_type,
-    params,
-    scope,
-    severity,
-    mode,
-    ...(approval != null && { approval }),
-    enabled: true,
-    description: null,
-    risk_classification: policy.risk_classification ?? null,
-    agent_id: null,
-    controls: [],
-    version: 1,
-    manifest_id: null,
-    manifest_name: null,
-    manifest_repo: null,
-    manifest_path: null,
-    manifest_sha: null,
-    manifest_assigned_at: null,
-    manifest_assigned_by: null,
+    policy,
+    place,
+    index,
+    waived,
+    input: { ...input, id: index + 1 },
+    region,
+    names: is_named ? new Set(names.flat()) : null,
   }
+}
+
+/** The only values of a field of the step for which the facts can be true; null when it may have any. */
+export function valuesIn(facts: readonly Fact[], path: string): readonly unknown[] | null {
+  for (const fact of facts) {
+    const choices = fact.kind === 'field' && fact.path === path ? choicesOf(fact) : null
+    if (choices !== null) return choices
+  }
+  return null
 }
 
 /** A finding about a policy, at its place. */

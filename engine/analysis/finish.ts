@@ -2,12 +2,12 @@
 import type { JsonMap, Step } from '@svc/schemas'
 import { quote } from '../check/quote.js'
 import { blockersOf, isForbiddenOutright, kindsBefore, type Ways, waysUnder } from './deadlock.js'
-import { type AnalysisFinding, type Examined, findingAbout, placeInWords } from './examined.js'
+import { type AnalysisFinding, type Examined, findingAbout, placeInWords, valuesIn } from './examined.js'
 import { stepInWords } from './fact-words.js'
 import type { Together } from './formula.js'
 import type { StepFacts } from './literal.js'
 import { type FoundPath, shortestPath } from './paths.js'
-import { fieldsIn, stepOf } from './scenario.js'
+import { stepOf } from './scenario.js'
 import { factsOfPattern, kindsOverlap } from './step-facts.js'
 
 export interface Goal {
@@ -70,9 +70,9 @@ function goalsOf(policies: readonly Examined[]): readonly StepFacts[] {
   const types = new Set<string>(['task.end'])
   for (const { region } of policies)
     for (const facts of [...region.passed, ...region.violated]) {
-      const named = valuesOf(facts, 'step_name')
+      const named = textsOf(facts, 'step_name')
       for (const name of named) names.add(name)
-      if (named.length === 0) for (const type of valuesOf(facts, 'step_type')) types.add(type)
+      if (named.length === 0) for (const type of textsOf(facts, 'step_type')) types.add(type)
     }
   return [
     ...[...names].map((name) => factsOfPattern({ step_names: [name] })),
@@ -80,13 +80,11 @@ function goalsOf(policies: readonly Examined[]): readonly StepFacts[] {
   ].slice(-maxGoals)
 }
 
-function valuesOf(facts: Together, path: string): string[] {
-  return facts.flatMap((fact) =>
-    fact.kind === 'field' && fact.path === path && fact.test.op === 'one_of' && !fact.negated
-      ? fact.test.values.filter((value) => typeof value === 'string')
-      : [],
-  )
+function textsOf(facts: Together, path: string): string[] {
+  return (valuesIn(facts, path) ?? []).filter((value) => typeof value === 'string')
 }
+
+const fieldsIn = (facts: Together) => facts.filter((fact) => fact.kind === 'field')
 
 const usual = factsOfPattern({ step_types: ['step.resource'] })
 

@@ -1,13 +1,34 @@
-// Formulas of the rules about fields, content and the agent.
+// What the rules about fields and the agent say, as facts.
 import { canonicalType, type JsonMap } from '@svc/schemas'
 import { quote } from '../check/quote.js'
-import { readHost } from '../rules/host.js'
-import { all, either, never, together } from './formula.js'
-import { byFact, byName, byNameWith, canonicalText, type Describe, type LeafFormulas } from './leaf.js'
-import { type FieldFact, field, type HostsFact, named, opposite } from './literal.js'
-import { factsOf } from './pattern-facts.js'
-import { factPath, levelPath } from './universe.js'
-import { isOneOf, matching, type ValueTest, within } from './value-test.js'
+import { isUnder, readHost } from '../rules/host.js'
+import type { Together } from './formula.js'
+import { type Fact, type FieldFact, field, opposite } from './literal.js'
+import { factPath, hostPath, levelPath } from './universe.js'
+import { isEveryOneOf, isOneOf, isPresent, listed, matching, type ValueTest, within } from './value-test.js'
+
+/** When a rule passes and fails where it applies: any of several lists of facts that are all true. */
+export interface LeafFacts {
+  /** Besides the target; exact. */
+  readonly applies?: Together
+  /** It may apply to other steps only, in a way that is not described. */
+  readonly may_skip?: true
+  readonly passes: readonly Together[]
+  readonly fails: readonly Together[]
+  /** The rule exists to forbid steps: that none passes is what the author wants. */
+  readonly forbids?: boolean
+}
+
+/** The facts of a rule with its parameters, which are valid. */
+export type Describe = (params: JsonMap, at_registration: boolean) => LeafFacts
+
+/** Nothing is known. */
+export const open: readonly Together[] = [[]]
+
+/** A rule whose answer follows from one fact. */
+export function byFact(fact: Fact): LeafFacts {
+  return { passes: [[fact]], fails: [[opposite(fact)]] }
+}
 
 /** The field as a fact names it: at registration every path is one of the agent. */
 function pathOf(path: unknown, at_registration: boolean): string {
@@ -16,86 +37,47 @@ function pathOf(path: unknown, at_registration: boolean): string {
   return factPath(own, at_registration)
 }
 
-function passesWhen(path: string, test: ValueTest, negated = false): LeafFormulas {
+function passesWhen(path: string, test: ValueTest, negated = false): LeafFacts {
   return byFact(field(path, { test, negated }))
 }
 
-const present = (path: string): FieldFact => field(path, { test: { op: 'present' }, negated: false })
-
-/** More patterns than this are compared by their names only. */
-const maxSearches = 40
+const present = (path: string): FieldFact => field(path, { test: isPresent, negated: false })
 
 export const fieldDescriptions: Readonly<Record<string, Describe>> = {
-  field_not_empty: ({ field: path }, at) => passesWhen(pathOf(path, at), isOneOf(['', null], 'whole'), true),
+  field_not_empty: ({ field: path }, at) => passesWhen(pathOf(path, at), isOneOf(['', null]), true),
   field_in_list: ({ field: path, values }, at) => {
-    const listed = (values as readonly unknown[]).map((value) =>
+    const choices = (values as readonly unknown[]).map((value) =>
       path === 'step_type' && typeof value === 'string' ? canonicalType(value) : value,
     )
-    return passesWhen(pathOf(path, at), isOneOf(listed, 'every'))
+    return passesWhen(pathOf(path, at), isEveryOneOf(choices))
   },
-  field_matches_regex: ({ field: path, pattern }, at) =>
-    passesWhen(pathOf(path, at), matching(String(pattern), 'whole')),
-  field_in_range: ({ field: path, min, max }, at) => passesWhen(pathOf(path, at), within(min, max, 'whole')),
-  length_at_most: ({ field: path, max }, at) => {
-    const own = pathOf(path, at)
-    return byNameWith(`length of ${own}`, { bounds: [Number(max)], fail: [present(own)] })
-  },
+  field_matches_regex: ({ field: path, pattern }, at) => passesWhen(pathOf(path, at), matching(String(pattern))),
+  field_in_range: ({ field: path, min, max }, at) => passesWhen(pathOf(path, at), within(min, max)),
   step_forbidden_for_classification: ({ agent_risk_classifications }) => forbiddenLevels(agent_risk_classifications),
-  step_name_in_allowlist: (params) => {
-    const { allowed, agent_field = 'declared_tools', tool_calls } = params
-    if (tool_calls === true)
-      return { ...byName('step_name_in_allowlist', params), applies: together([named('calls a tool that is checked')]) }
-    if (Array.isArray(allowed))
-      return { ...passesWhen('step_name', isOneOf(allowed, 'whole')), forbids: allowed.length === 0 }
-    const listed = named(`listed in ${agent_field}`)
-    const name = present('step_name')
-    return {
-      passes: together([listed, name]),
-      fails: either(together([opposite(listed)]), together([opposite(name)])),
-    }
+  step_name_in_allowlist: ({ allowed, tool_calls }) => {
+    if (tool_calls === true) return { may_skip: true, passes: open, fails: open }
+    if (!Array.isArray(allowed)) return { passes: [[present('step_name')]], fails: open }
+    return { ...passesWhen('step_name', isOneOf(allowed)), forbids: allowed.length === 0 }
   },
   domain_allowlist: ({ allowed_domains, field: path = 'target.host' }) => {
     const own = pathOf(path, false)
-    const hosts: HostsFact = { kind: 'hosts', path: own, allowed: hostsOf(allowed_domains), negated: false }
-    const has_hosts = together([named(`hosts in ${own}`), present(own)])
-    return { ...byFact(hosts), applies: has_hosts, forbids: hosts.allowed.length === 0 }
-  },
-  pii_in_request: (params) => {
-    const { patterns, fields = ['input', 'exec.command'] } = params as { patterns: string[]; fields?: string[] }
-    const possible = patterns.filter((pattern) => !factsOf(pattern, false).never)
-    if (possible.length * fields.length > maxSearches) return byName('pii_in_request', params)
-    const found = fields.flatMap((path) => possible.map((pattern) => named(foundName(pattern, path, true))))
-    return {
-      ...(possible.length === 0 && { note: 'no text matches a pattern of the policy' }),
-      passes: all(found.map((fact) => together([opposite(fact)]))),
-      fails: either(...found.map((fact) => together([fact]))),
-    }
+    const allowed = hostsOf(allowed_domains)
+    const host = field(hostPath(own), { test: underOneOf(allowed), negated: false })
+    // A list may hold another host besides.
+    return { may_skip: true, passes: [[host, present(own)]], fails: [[present(own)]], forbids: allowed.length === 0 }
   },
   argument_matches: ({ field: path, pattern, found = true }) => {
-    const { never: is_never } = factsOf(String(pattern), false)
-    const fact = named(foundName(String(pattern), String(path), found === false))
-    const [has, lacks] = [is_never ? never : together([fact, present(pathOf(path, false))]), together([opposite(fact)])]
-    const note = is_never ? `no text matches ${quote(String(pattern))}` : undefined
-    return {
-      ...(note && { note }),
-      ...(found === false ? { passes: lacks, fails: has } : { passes: has, fails: lacks }),
-    }
+    const own = pathOf(path, false)
+    const test = { ...matching(String(pattern)), lists: 'some' as const }
+    const fact = field(`a text in ${own}`, { test, negated: false })
+    const [has, lacks] = [[fact, present(own)], [opposite(fact)]]
+    return found === false ? { passes: [lacks], fails: [has] } : { passes: [has], fails: [lacks] }
   },
-  stopped: () => ({ ...passesWhen('step_type', isOneOf(['task.end', 'task.error'], 'whole')), forbids: true }),
-  path_within_root: (params) => {
-    const own = pathOf(params.field, false)
-    const read = together([named(`a root and ${own}`), present(own)])
-    return { ...byName('path_within_root', { field: own }), applies: read }
-  },
-}
-
-function foundName(pattern: string, path: string, with_keys: boolean): string {
-  return `${with_keys ? 'found' : 'found in a value'} ${canonicalText([pattern, path])}`
 }
 
 /** The agent's level is not in the list. */
-export function forbiddenLevels(levels: unknown): LeafFormulas {
-  return { ...passesWhen(levelPath, isOneOf(levels as readonly unknown[], 'whole'), true), forbids: true }
+export function forbiddenLevels(levels: unknown): LeafFacts {
+  return { ...passesWhen(levelPath, isOneOf(levels as readonly unknown[]), true), forbids: true }
 }
 
 function hostsOf(domains: unknown): string[] {
@@ -105,7 +87,17 @@ function hostsOf(domains: unknown): string[] {
   })
 }
 
-/** The parameters without the target, as a rule of which only these are compared has them. */
-export function ownParams(params: JsonMap): JsonMap {
-  return Object.fromEntries(Object.entries(params).filter(([key]) => !key.startsWith('target_')))
+function underOneOf(allowed: readonly string[]): ValueTest {
+  const accepts = (host: unknown) => allowed.some((domain) => isUnder(String(host), domain))
+  const words = [`is under ${listed(allowed)}`, `is not under ${listed(allowed)}`] as const
+  return { accepts, lists: 'every', examples: allowed, words }
+}
+
+/** A path of a fact in words. */
+export function pathInWords(path: string): string {
+  if (path === levelPath) return 'the risk level of the agent'
+  const [kind, own = ''] = path.split(/:(.*)/)
+  if (kind === 'hour') return `the hour of the week in ${quote(own)}`
+  if (kind === 'host') return `each host in ${quote(own)}`
+  return path.startsWith('a text in ') ? `a text in ${quote(path.slice(10))}` : quote(path)
 }

@@ -1,106 +1,71 @@
-// Formulas of the rules about the history, the time, and the flow of values.
-import { canonicalType, type JsonMap } from '@svc/schemas'
-import { quote } from '../check/quote.js'
-import { kindPattern } from '../rules/kind.js'
-import type { Selector, StepKind } from '../rules/params.js'
-import { negation, together } from './formula.js'
-import { byFact, byName, byNameWith, canonicalText, type Describe, type LeafFormulas } from './leaf.js'
-import { forbiddenLevels, ownParams } from './leaf-fields.js'
-import { atLeast, type CountFact, type HoursFact, type LastFact, named, opposite, type StepFacts } from './literal.js'
-import { factsOfFilter, factsOfKind, factsOfPattern, gateFacts } from './step-facts.js'
-import { universeOf } from './universe.js'
+// What the rules about the history, the time, and the finished task say, as facts.
+import type { JsonMap } from '@svc/schemas'
+import { byFact, type Describe, forbiddenLevels, type LeafFacts, open } from './leaf-fields.js'
+import { atLeast, field, opposite, type StepFacts } from './literal.js'
+import { factsOfKind, factsOfPattern, gateFacts } from './step-facts.js'
+import { hourPath } from './universe.js'
+import { within } from './value-test.js'
 
 export const historyDescriptions: Readonly<Record<string, Describe>> = {
-  step_directly_preceded_by: ({ required_step_type }) => {
-    const last: LastFact = { kind: 'last', of: kindOf(required_step_type), negated: false }
-    return byFact(last)
-  },
-  step_requires_predecessor: ({ required_step_type }) => byFact(atLeast(1, kindOf(required_step_type), true)),
-  step_preceded_by_without_intervening: (params) =>
-    byNameWith(nameOf('step_preceded_by_without_intervening', params), {
-      pass: [atLeast(1, kindOf(params.required_step_type), true)],
-    }),
-  step_requires_dedicated_predecessor: (params) => {
-    const filter = params.property_filter as JsonMap | undefined
-    const kind = factsOfPattern(kindPattern(params.required_step_type as StepKind, { filter }))
-    // The target is part of the name: it decides which steps use a predecessor up.
-    const name = `step_requires_dedicated_predecessor ${canonicalText(params)}`
-    return { ...byNameWith(name, { pass: [atLeast(1, kind, true)] }), applies: negation(together(kind)) }
-  },
-  step_requires_gate: ({ gate_check_type, max_age_steps, max_age_seconds }) =>
-    byNameWith(`gate ${canonicalText([gate_check_type ?? null])}`, {
-      bounds: [bound(max_age_steps), bound(max_age_seconds)],
-      pass: [atLeast(1, gateFacts(gate_check_type as string | undefined))],
-    }),
-  gate_binds_action: ({ gate_check_type, binds, max_age_seconds, uses }) =>
-    byNameWith(`bound gate ${canonicalText([gate_check_type ?? null, binds ?? null])}`, {
-      bounds: [bound(max_age_seconds), bound(uses ?? (binds === undefined ? 1 : undefined))],
-      pass: [atLeast(1, gateFacts(gate_check_type as string | undefined))],
-    }),
-  sequence_forbidden: (params) => {
-    const kinds = (params.forbidden_sequence as readonly StepKind[]).map(factsOfKind)
+  step_directly_preceded_by: ({ required_step_type }) =>
+    byFact({ kind: 'last', of: factsOfKind(required_step_type), negated: false }),
+  step_requires_predecessor: ({ required_step_type }) => byFact(atLeast(1, factsOfKind(required_step_type), true)),
+  step_preceded_by_without_intervening: ({ required_step_type }) => needs(factsOfKind(required_step_type)),
+  step_requires_dedicated_predecessor: ({ required_step_type, property_filter }) => ({
+    ...needs(factsOfKind(required_step_type, undefined, property_filter)),
+    may_skip: true,
+  }),
+  step_requires_gate: ({ gate_check_type }) => needs(gateFacts(gate_check_type)),
+  gate_binds_action: ({ gate_check_type }) => needs(gateFacts(gate_check_type)),
+  sequence_forbidden: ({ forbidden_sequence }) => {
+    const kinds = (forbidden_sequence as readonly unknown[]).map((kind) => factsOfKind(kind))
     const earlier = kinds.slice(0, -1).map((kind) => atLeast(1, kind))
-    const applies = together(kinds.at(-1) ?? [])
-    const [only, ...others] = earlier
-    if (only !== undefined && others.length === 0) return { ...byFact(opposite(only)), applies, forbids: true }
-    const done = named(nameOf('sequence_forbidden', params))
-    return { applies, passes: together([opposite(done)]), fails: together([done, ...earlier]), forbids: true }
+    const passes = earlier.length === 1 ? [earlier.map(opposite)] : open
+    return { applies: kinds.at(-1) ?? [], passes, fails: [earlier], forbids: true }
   },
   step_not_after: ({ predecessor_step_type, predecessor_property_filter }) =>
-    forbidsEarlier(predecessor_step_type, undefined, predecessor_property_filter),
+    forbidsEarlier(factsOfKind(predecessor_step_type, undefined, predecessor_property_filter)),
   tainted_path_block: ({ taint_step_type, taint_verb, taint_property_filter }) =>
-    forbidsEarlier(taint_step_type, taint_verb, taint_property_filter),
-  history_contains: (params) =>
-    byFact(atLeast(1, narrowed(params.step_type, params.verb, params.property_filter), true)),
-  current_is: (params) => {
-    const such = together(narrowed(params.step_type, params.verb, params.property_filter))
-    return { passes: such, fails: negation(such) }
+    forbidsEarlier(factsOfKind(taint_step_type, taint_verb, taint_property_filter)),
+  history_contains: ({ step_type, verb, property_filter }) =>
+    byFact(atLeast(1, factsOfKind(step_type, verb, property_filter), true)),
+  current_is: ({ step_type, verb, property_filter }) => {
+    const such = factsOfKind(step_type, verb, property_filter)
+    return { passes: [such], fails: such.map((fact) => [opposite(fact)]) }
   },
-  execution_max_steps: ({ step_type, max_steps }) => countBelow(step_type, Number(max_steps), 'history'),
-  max_consecutive_same_type: ({ step_type, max_consecutive }) => countBelow(step_type, Number(max_consecutive), 'run'),
-  usage_budget: ({ step_type, property_path, budget }) => {
-    const { kinds, values = [] } = universeOf(String(property_path))
-    const adds = kinds.includes('number') || values.some((value) => typeof value === 'number')
-    const sum = named(`sum ${canonicalText([keyOf(step_type), property_path])}`, [Number(budget)])
-    const has_limit = adds && budget !== Number.POSITIVE_INFINITY
-    const applies = together(kindOf(step_type))
-    const note = adds
-      ? 'no sum exceeds its budget'
-      : `${quote(String(property_path))} is never a number, so that nothing adds up`
-    return { applies, passes: together([sum]), fails: has_limit ? together([opposite(sum)]) : [], note }
+  execution_max_steps: ({ step_type, max_steps }) => {
+    const of = factsOfKind(step_type)
+    return { ...byFact(opposite(atLeast(Number(max_steps), of))), applies: of, forbids: max_steps === 0 }
   },
-  step_rate_limit: ({ step_type, max_steps, window_seconds }) => ({
-    ...byNameWith(`rate ${keyOf(step_type)}`, {
-      bounds: [Number(max_steps), -Number(window_seconds)],
-      fail: [atLeast(Number(max_steps), kindOf(step_type))],
-    }),
-    applies: together(kindOf(step_type)),
-  }),
+  max_consecutive_same_type: ({ step_type }) => counts(step_type),
+  step_rate_limit: ({ step_type }) => counts(step_type),
+  usage_budget: ({ step_type, property_path }) => {
+    // A sum begins with a number.
+    const added = field(String(property_path), { test: within(undefined, undefined), negated: false })
+    return { ...counts(step_type), fails: [[added], [atLeast(1, [added])]] }
+  },
   working_hours_only: (params) => byFact(openHours(params)),
-  value_flow_forbidden: (params) => {
-    const flows = named(nameOf('value_flow_forbidden', params))
-    const source = kindOf(params.source as Selector)
-    const applies = together(kindOf(params.sink as Selector))
-    return { applies, passes: together([opposite(flows)]), fails: together([flows, atLeast(1, source)]), forbids: true }
-  },
-  value_from: (params) => {
-    const given = byName('value_from', ownParams(params))
-    // Where it names the tool, a missing value violates it.
-    if (params.target_step_names !== undefined) return given
-    return { ...given, applies: together([named(`a value in ${canonicalText([params.fields])}`)]) }
-  },
-  node_directly_preceded_by: (params) => ({
-    ...byName('node_directly_preceded_by', params),
-    applies: together([...ofTypes(params.target_node_types), named(`checked ${canonicalText(params)}`)]),
+  value_flow_forbidden: ({ source, sink }) => ({
+    applies: factsOfKind(sink),
+    passes: open,
+    fails: [[atLeast(1, factsOfKind(source))]],
+    forbids: true,
+  }),
+  node_directly_preceded_by: ({ target_node_types }) => ({
+    applies: ofTypes(target_node_types),
+    may_skip: true,
+    passes: open,
+    fails: open,
   }),
   node_requires_predecessor: ({ required_predecessor_type, target_node_types }) => ({
     ...byFact(atLeast(1, ofTypes([required_predecessor_type]))),
-    applies: together(ofTypes(target_node_types)),
+    applies: ofTypes(target_node_types),
   }),
   node_forbidden_for_agent_classification: (params) => {
-    const filter = (params.node_attribute_filter ?? {}) as JsonMap
-    const applies = together([...ofTypes([params.forbidden_node_type]), ...factsOfFilter(filter)])
-    return { ...forbiddenLevels(params.agent_risk_classifications), applies }
+    const { forbidden_node_type, node_attribute_filter, agent_risk_classifications: levels } = params
+    const filter = (node_attribute_filter ?? {}) as JsonMap
+    const applies = [...ofTypes([forbidden_node_type]), ...factsOfPattern({ filter })]
+    return { ...forbiddenLevels(levels), applies }
   },
 }
 
@@ -109,53 +74,32 @@ export const taskDescriptions: Readonly<Record<string, Describe>> = {
   execution_contains_node_before_current: ({ required_node_type }) => byFact(atLeast(1, ofTypes([required_node_type]))),
   execution_max_tool_calls: ({ max_calls, node_type }) =>
     byFact(opposite(atLeast(Number(max_calls) + 1, ofTypes([node_type]), false, 'task'))),
-  execution_requires_node_sequence: (params) => {
-    const types = (params.required_sequence as readonly string[]).map(canonicalType)
-    const times = (type: string) => types.filter((other) => other === type).length
-    const held = [...new Set(types)].map((type) => atLeast(times(type), ofTypes([type]), false, 'task'))
-    return byNameWith(nameOf('execution_requires_node_sequence', params), { pass: held })
+  execution_requires_node_sequence: ({ required_sequence }) => {
+    const types = required_sequence as readonly string[]
+    return { passes: [types.map((type) => atLeast(1, ofTypes([type]), false, 'task'))], fails: open }
   },
 }
 
-function bound(value: unknown): number {
-  return typeof value === 'number' ? value : Number.POSITIVE_INFINITY
-}
-
-function nameOf(rule_type: string, params: JsonMap): string {
-  return `${rule_type} ${canonicalText(ownParams(params))}`
-}
-
-function kindOf(kind: unknown): StepFacts {
-  return factsOfKind(kind as StepKind)
-}
-
-function keyOf(kind: unknown): string {
-  return typeof kind === 'string' ? canonicalType(kind) : canonicalText(kind)
-}
-
 function ofTypes(types: unknown): StepFacts {
-  return factsOfPattern({ step_types: (types as readonly string[] | undefined)?.map(canonicalType) })
+  return factsOfPattern({ step_types: types as readonly string[] | undefined })
 }
 
-function narrowed(kind: unknown, verb: unknown, filter: unknown): StepFacts {
-  return factsOfPattern(
-    kindPattern(kind as StepKind, { verb: verb as string | undefined, filter: filter as JsonMap | undefined }),
-  )
+function needs(kind: StepFacts): LeafFacts {
+  return { passes: [[atLeast(1, kind, true)]], fails: open }
 }
 
-function forbidsEarlier(kind: unknown, verb: unknown, filter: unknown): LeafFormulas {
-  return { ...byFact(opposite(atLeast(1, narrowed(kind, verb, filter)))), forbids: true }
+function forbidsEarlier(kind: StepFacts): LeafFacts {
+  return { ...byFact(opposite(atLeast(1, kind))), forbids: true }
 }
 
-function countBelow(kind: unknown, most: number, where: CountFact['where']): LeafFormulas {
-  const of = kindOf(kind)
-  return { ...byFact(opposite(atLeast(most, of, false, where))), applies: together(of), forbids: most === 0 }
+function counts(kind: unknown): LeafFacts {
+  return { applies: factsOfKind(kind), passes: open, fails: open }
 }
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
 
 /** The hours of the week in which `working_hours_only` passes (engine/rules/flow.ts). */
-export function openHours({ start_hour, end_hour, timezone, days }: JsonMap): HoursFact {
+function openHours({ start_hour, end_hour, timezone, days }: JsonMap) {
   const [start, end] = [Number(start_hour), Number(end_hour)]
   const chosen = (days as readonly string[] | undefined) ?? weekdays
   const isDay = (day: number) => chosen.includes(weekdays[(day + 7) % 7] ?? '')
@@ -164,6 +108,13 @@ export function openHours({ start_hour, end_hour, timezone, days }: JsonMap): Ho
     if (start < end) return hour >= start && hour < end && isDay(day)
     return hour >= start ? isDay(day) : hour < end && isDay(day - 1)
   }
-  const open = Array.from({ length: 168 }, (_, index) => isOpen(index % 24, Math.floor(index / 24)))
-  return { kind: 'hours', zone: String(timezone), open }
+  const examples = Array.from({ length: 168 }, (_, index) => index).filter((one) =>
+    isOpen(one % 24, Math.floor(one / 24)),
+  )
+  const accepts = (hour: unknown) => examples.includes(hour as number)
+  const words = [
+    `is one of the ${examples.length} open hours`,
+    `is one of the ${168 - examples.length} other hours`,
+  ] as const
+  return field(hourPath(String(timezone)), { test: { accepts, lists: 'whole', examples, words }, negated: false })
 }

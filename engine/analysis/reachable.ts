@@ -1,8 +1,9 @@
 // Whether a kind of step can come at all, in view of the order of the kinds before it: a search of all sets of kinds that a
 // task can have had. What a policy asks beyond that is left out, so that "unreachable" is a proof.
+import { mayBeGate } from './conflict.js'
 import type { Formula } from './formula.js'
-import type { Fact, StepFacts } from './literal.js'
-import { isWithinKind, kindsOverlap, typesOfKind } from './step-facts.js'
+import { type Fact, isSameKind, type StepFacts } from './literal.js'
+import { isWithinKind, kindsOverlap } from './step-facts.js'
 
 /** A way in which the policies allow a kind, as sets of kinds, one bit for each. */
 interface Order {
@@ -37,19 +38,10 @@ function orderOf(facts: readonly Fact[], kinds: readonly StepFacts[]): Order {
   for (const fact of facts) {
     const before = fact.kind === 'last' ? !fact.negated && fact.of : fact.kind === 'count' && fact.min > 0 && fact.of
     if (before) needs |= maskOf(kinds, (kind) => isSameKind(kind, before))
-    if (fact.kind === 'count' && fact.max === 0 && fact.where === 'history' && !(fact.passed && mayFail(fact.of)))
+    if (fact.kind === 'count' && fact.max === 0 && !(fact.passed && mayBeGate(fact.of)))
       bans |= maskOf(kinds, (kind) => isWithinKind(kind, fact.of))
   }
   return { needs, bans }
-}
-
-function isSameKind(a: StepFacts, b: StepFacts): boolean {
-  return a.length === b.length && a.every(({ key }, index) => key === b[index]?.key)
-}
-
-/** A failed gate does not count. */
-function mayFail(kind: StepFacts): boolean {
-  return typesOfKind(kind)?.includes('step.gate') ?? true
 }
 
 /** Every set of kinds among these of which one step can be. */

@@ -9,9 +9,9 @@ import { selectorPattern } from '../rules/kind.js'
 import type { Selector, TargetFilter } from '../rules/params.js'
 import { leafRules } from '../rules/registry.js'
 import type { Scope } from '../rules/rule.js'
-import { all, both, either, type Formula, negation, together } from './formula.js'
-import { byName, type LeafFormulas } from './leaf.js'
-import { fieldDescriptions } from './leaf-fields.js'
+import { conflictIn } from './conflict.js'
+import { all, always, both, either, type Formula, negation, type Together, together } from './formula.js'
+import { fieldDescriptions, type LeafFacts, open } from './leaf-fields.js'
 import { historyDescriptions, taskDescriptions } from './leaf-history.js'
 import { atLeast, type Fact, field } from './literal.js'
 import { factsOfPattern } from './step-facts.js'
@@ -21,26 +21,13 @@ export interface Region {
   readonly passed: Formula
   readonly violated: Formula
   readonly skipped: Formula
+  /** Facts that exclude each other, where an answer is impossible. */
+  readonly because: Readonly<Record<Answer, readonly Fact[] | null>>
 }
 
-/** A rule inside a policy. */
-export interface LeafRegion extends Region {
-  readonly rule_type: string
-  readonly params: JsonMap
-  /** Within the parameters of the policy; empty for the rule of the policy. */
-  readonly path: string
-  /** Only `all_of` is around it, so that its violation violates the policy. */
-  readonly is_direct: boolean
-  /** The rule exists to forbid steps. */
-  readonly forbids: boolean
-  /** What is true when it has the answer, as far as it can be listed; also where that is impossible. */
-  readonly factsFor: (answer: 'passed' | 'violated' | 'applied') => readonly Fact[]
-  /** Why an answer is impossible, where no facts say it. */
-  readonly note: string | undefined
-}
+export type Answer = 'applied' | 'passed' | 'violated'
 
 export interface PolicyRegion extends Region {
-  readonly leaves: readonly LeafRegion[]
   /** A `not`, or a rule that forbids, is part of the policy. */
   readonly forbids: boolean
 }
@@ -48,83 +35,88 @@ export interface PolicyRegion extends Region {
 const ruleNamed = new Map(leafRules.map((rule) => [rule.name, rule]))
 
 /** The region of a rule or of a tree of rules with valid parameters. `limit` is what else is true wherever it is evaluated. */
-export function regionOf(root: RuleNode, scope: Scope, limit: Formula): PolicyRegion {
+export function regionOf(root: RuleNode, scope: Scope, limit: Together): PolicyRegion {
   const stack: Region[] = []
-  const leaves: LeafRegion[] = []
-  const nodes = postOrder(root)
-  const indirect = nodes.filter(({ node }) => node.rule_type === 'any_of' || node.rule_type === 'not')
-  for (const { node, path, arity } of nodes) {
+  let forbids = false
+  for (const { node, arity } of postOrder(root)) {
     if (isCombinator(node.rule_type)) {
+      forbids ||= node.rule_type === 'not'
       stack.push(combined(node.rule_type, stack.splice(-arity)))
       continue
     }
-    const leaf = leafRegion(node, scope, limit)
-    const is_direct = !indirect.some((outer) => outer.path === '' || path.startsWith(`${outer.path}.`))
-    leaves.push({ ...leaf, path, is_direct, rule_type: node.rule_type, params: node.params ?? {} })
-    stack.push(leaf)
+    const described = describe(node.rule_type, node.params ?? {}, scope)
+    forbids ||= described.forbids ?? false
+    stack.push(leafRegion(described, targetOf(node.rule_type, node.params ?? {}), limit))
   }
-  const [region = { passed: [], violated: [], skipped: [] }] = stack
-  const forbids = nodes.some(({ node }) => node.rule_type === 'not') || leaves.some((leaf) => leaf.forbids)
-  return { ...region, leaves, forbids }
+  return { ...(stack[0] as Region), forbids }
 }
 
 function combined(kind: 'all_of' | 'any_of' | 'not', children: readonly Region[]): Region {
   const skipped = all(children.map((child) => child.skipped))
-  const [first = { passed: [], violated: [], skipped: [] }] = children
-  if (kind === 'not') return { passed: first.violated, violated: first.passed, skipped }
+  const why = (answer: Answer) => children.map(({ because }) => because[answer]).find((facts) => facts !== null) ?? null
+  const because = { applied: why('applied'), passed: why('passed'), violated: why('violated') }
+  const [first] = children
+  if (kind === 'not' && first !== undefined) {
+    const { passed, violated, applied } = because
+    return {
+      ...first,
+      passed: first.violated,
+      violated: first.passed,
+      because: { applied, passed: violated, violated: passed },
+    }
+  }
   const some = (answer: 'passed' | 'violated') => either(...children.map((child) => child[answer]))
   const each = (answer: 'passed' | 'violated') => all(children.map((child) => either(child[answer], child.skipped)))
-  if (kind === 'all_of') return { violated: some('violated'), passed: both(each('passed'), some('passed')), skipped }
-  return { passed: some('passed'), violated: both(each('violated'), some('violated')), skipped }
+  if (kind === 'all_of')
+    return { violated: some('violated'), passed: both(each('passed'), some('passed')), skipped, because }
+  return { passed: some('passed'), violated: both(each('violated'), some('violated')), skipped, because }
 }
 
-function leafRegion({ rule_type, params = {} }: RuleNode, scope: Scope, limit: Formula) {
-  const described = describe(rule_type, params, scope)
-  const { applies = [[]], passes, fails, forbids = false, note, when_passed = [], when_violated = [] } = described
-  const target = both(limit, both(targetOf(rule_type, params), applies))
-  const facts = [...limit.flat(), ...targetFacts(rule_type, params), ...(applies.length === 1 ? applies.flat() : [])]
-  const answers = { passed: when_passed, violated: when_violated, applied: [] }
+function leafRegion(described: LeafFacts, target: readonly Together[], limit: Together): Region {
+  const { applies = [], may_skip, passes, fails } = described
+  const inside = target.map((facts) => [...limit, ...facts, ...applies])
+  const [passed, violated] = [selected(inside, passes), selected(inside, fails)]
+  const outside = (lists: readonly Together[]) => negation(either(...lists.map(together)))
   return {
-    passed: both(target, passes),
-    violated: both(target, fails),
-    skipped: either(negation(targetOf(rule_type, params)), negation(applies)),
-    forbids,
-    note,
-    factsFor: (answer: keyof typeof answers) => [...facts, ...answers[answer]],
+    passed: passed.formula,
+    violated: violated.formula,
+    skipped: may_skip ? always : either(outside(target), outside([applies])),
+    because: {
+      applied: conflictIn(inside[0] ?? []),
+      passed: passed.because,
+      violated: violated.because,
+    },
   }
 }
 
-function describe(rule_type: string, params: JsonMap, scope: Scope): LeafFormulas {
-  const task = scope === 'task_execution'
-  const known = task ? taskDescriptions[rule_type] : (fieldDescriptions[rule_type] ?? historyDescriptions[rule_type])
-  if (known === undefined) return byName(`${scope} ${rule_type}`, params)
-  return known(params, scope === 'agent_registration')
+/** Any of the first with any of the second. */
+function selected(first: readonly Together[], second: readonly Together[]) {
+  const lists = first.flatMap((a) => second.map((b) => [...a, ...b]))
+  const conflicts = lists.map((facts) => conflictIn(facts))
+  const formula = lists.filter((_, index) => conflicts[index] === null)
+  return { formula: formula.some((facts) => facts.length === 0) ? always : formula, because: conflicts[0] ?? null }
 }
 
-/** The target, and the types that the rule is limited to, as separate facts. */
-function targetFacts(rule_type: string, params: JsonMap): Fact[] {
-  const rule = ruleNamed.get(rule_type)
-  if (rule === undefined) return []
-  const target = rule.targets === false ? {} : targetPattern(params as TargetFilter)
-  const types = rule.applicableTypes?.(params)
-  const after = rule.targets === false ? undefined : (params.target_after as Selector | undefined)
-  return [
-    ...factsOfPattern(target),
-    ...(types === undefined ? [] : factsOfPattern({ step_types: types })),
-    ...(after === undefined ? [] : [atLeast(1, factsOfPattern(selectorPattern(after)))]),
-  ]
+function describe(rule_type: string, params: JsonMap, scope: Scope): LeafFacts {
+  const known =
+    scope === 'task_execution'
+      ? taskDescriptions[rule_type]
+      : (fieldDescriptions[rule_type] ?? historyDescriptions[rule_type])
+  return known?.(params, scope === 'agent_registration') ?? { may_skip: true, passes: open, fails: open }
 }
 
 /** The steps that the target parameters select; exact. */
-function targetOf(rule_type: string, params: JsonMap): Formula {
+function targetOf(rule_type: string, params: JsonMap): readonly Together[] {
   const rule = ruleNamed.get(rule_type)
   if (rule === undefined || rule.targets === false) return [[]]
-  const { any_verb_for, verbs, ...others } = patternOf(rule, params)
-  const facts = factsOfPattern(others)
+  const { any_verb_for, verbs } = patternOf(rule, params)
   const after = params.target_after as Selector | undefined
-  const later = after === undefined ? [] : [atLeast(1, factsOfPattern(selectorPattern(after)))]
-  const heads = factsOfPattern({ verbs })
+  const facts = [
+    ...factsOfPattern({ ...targetPattern(params as TargetFilter), verbs: undefined }),
+    ...factsOfPattern({ step_types: rule.applicableTypes?.(params) }),
+    ...(after === undefined ? [] : [atLeast(1, factsOfPattern(selectorPattern(after)))]),
+  ]
   const of_type =
-    any_verb_for === undefined ? [] : [field('step_type', { test: isOneOf([any_verb_for], 'whole'), negated: false })]
-  return both(together([...facts, ...later]), either(together(heads), ...of_type.map((fact) => together([fact]))))
+    any_verb_for === undefined ? [] : [field('step_type', { test: isOneOf([any_verb_for]), negated: false })]
+  return [[...factsOfPattern({ verbs }), ...facts], ...of_type.map((fact) => [fact, ...facts])]
 }

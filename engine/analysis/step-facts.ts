@@ -3,36 +3,32 @@ import { canonicalType, type JsonMap, verbsOf } from '@svc/schemas'
 import type { StepPattern } from '../rules/filter.js'
 import { kindPattern } from '../rules/kind.js'
 import type { StepKind } from '../rules/params.js'
-import { type FieldFact, field, opposite, type StepFacts } from './literal.js'
+import { choicesOf, type FieldFact, field, opposite, type StepFacts } from './literal.js'
 import { factPath, universeOf } from './universe.js'
 import { type Condition, filterConditions, isOneOf, meets } from './value-test.js'
 import { isImpossible } from './values.js'
 
 /** The facts of a pattern; those of a filter last. */
-export function factsOfPattern({ step_types, verbs, step_names, filter }: StepPattern): FieldFact[] {
+export function factsOfPattern({ step_types, verbs, step_names, filter = {} }: StepPattern): FieldFact[] {
   const oneOf = (path: string, values: readonly string[] | undefined) =>
-    values === undefined ? [] : [field(path, { test: isOneOf(values, 'whole'), negated: false })]
+    values === undefined ? [] : [field(path, { test: isOneOf(values), negated: false })]
   return [
     ...oneOf('step_type', step_types?.map(canonicalType)),
     ...oneOf('verb', verbs),
     ...oneOf('step_name', step_names),
-    ...factsOfFilter(filter),
+    ...Object.entries(filter).flatMap(([path, wanted]) =>
+      filterConditions(path, wanted).map((condition) => field(factPath(path, false), condition)),
+    ),
   ]
 }
 
-export function factsOfFilter(filter: JsonMap = {}): FieldFact[] {
-  return Object.entries(filter).flatMap(([path, wanted]) =>
-    filterConditions(path, wanted).map((condition) => field(factPath(path, false), condition)),
-  )
+export function factsOfKind(kind: unknown, verb?: unknown, filter?: unknown): FieldFact[] {
+  const narrowing = { verb: verb as string | undefined, filter: filter as JsonMap | undefined }
+  return factsOfPattern(kindPattern(kind as StepKind, narrowing))
 }
 
-export function factsOfKind(kind: StepKind): FieldFact[] {
-  return factsOfPattern(kindPattern(kind))
-}
-
-export function gateFacts(check_type: string | undefined): FieldFact[] {
-  const filter = check_type === undefined ? undefined : { 'guard.check_type': check_type }
-  return factsOfPattern({ step_types: ['step.gate'], ...(filter && { filter }) })
+export function gateFacts(check_type: unknown): FieldFact[] {
+  return factsOfKind('step.gate', undefined, check_type === undefined ? {} : { 'guard.check_type': check_type })
 }
 
 /** Facts of one step that cannot all be true; null when they may be. Only these paths are looked at, when given. */
@@ -49,12 +45,10 @@ const knownTypes = Object.keys(verbsOf) as (keyof typeof verbsOf)[]
 
 /** A step type and a verb that steps of this type do not have (`svc steps`). */
 function conflictOfVerb(types: readonly FieldFact[], verbs: readonly FieldFact[]): readonly FieldFact[] | null {
-  if (types.length === 0 || verbs.length === 0) return null
-  const fits = (conditions: readonly Condition[], value: unknown) => conditions.every((one) => meets(one, value))
   // A step type of the author's own can have any verb.
-  const own = types.flatMap(({ test, negated }) => (test.op === 'one_of' && !negated ? [test.values] : []))
-  const is_closed = own.some((values) => values.every((value) => knownTypes.some((type) => type === value)))
-  if (!is_closed) return null
+  const is_known = (value: unknown) => knownTypes.some((type) => type === value)
+  if (verbs.length === 0 || !types.some((fact) => choicesOf(fact)?.every(is_known))) return null
+  const fits = (conditions: readonly Condition[], value: unknown) => conditions.every((one) => meets(one, value))
   const possible = knownTypes.some(
     (type) => fits(types, type) && [null, ...verbsOf[type]].some((verb) => fits(verbs, verb)),
   )
@@ -63,11 +57,8 @@ function conflictOfVerb(types: readonly FieldFact[], verbs: readonly FieldFact[]
 
 /** True when every step of the first kind is of the second. */
 export function isWithinKind(kind: StepFacts, other: StepFacts): boolean {
-  return other.every((fact) => kind.some(({ key }) => key === fact.key) || excludes(kind, opposite(fact) as FieldFact))
-}
-
-function excludes(kind: StepFacts, fact: FieldFact): boolean {
-  return conflictOfFields([...kind, fact], new Set([fact.path])) !== null
+  const excludes = (fact: FieldFact) => conflictOfFields([...kind, fact], new Set([fact.path])) !== null
+  return other.every((fact) => kind.some(({ key }) => key === fact.key) || excludes(opposite(fact) as FieldFact))
 }
 
 export function kindsOverlap(kind: StepFacts, other: StepFacts): boolean {
@@ -76,6 +67,10 @@ export function kindsOverlap(kind: StepFacts, other: StepFacts): boolean {
 
 /** The only step types of the kind; null when it may have any. */
 export function typesOfKind(kind: StepFacts): readonly unknown[] | null {
-  const named = kind.find(({ path, test, negated }) => path === 'step_type' && test.op === 'one_of' && !negated)
-  return named?.test.op === 'one_of' ? named.test.values : null
+  return (
+    kind
+      .filter(({ path }) => path === 'step_type')
+      .map(choicesOf)
+      .find((types) => types !== null) ?? null
+  )
 }

@@ -11,6 +11,11 @@ export interface Universe {
 
 /** The risk level of the agent, under the names that rules use for it. */
 export const levelPath = 'agent.risk_classification'
+export const riskLevels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified'] as const
+
+/** Facts about the hour of the week, Monday first, and about the host of a field are facts about fields of these names. */
+export const hourPath = (zone: string) => `hour:${zone}`
+export const hostPath = (path: string) => `host:${path}`
 
 const every: Universe = { kinds: ['null', 'boolean', 'number', 'string', 'list', 'object'] }
 const text: Universe = { kinds: ['null', 'string'] }
@@ -21,8 +26,7 @@ const listed = (path: string): readonly string[] => closedValues.get(path) ?? []
 const labels = listed('content.trust')
 /** Every set of labels, as a list. */
 const labelLists = Array.from({ length: 8 }, (_, bits) => labels.filter((_, index) => (bits >> index) & 1))
-
-export const riskLevels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified'] as const
+const hours: Universe = { values: Array.from({ length: 168 }, (_, hour) => hour), kinds: [] }
 
 const known: ReadonlyMap<string, Universe> = new Map([
   ['step_type', { kinds: ['string'] }],
@@ -46,7 +50,8 @@ const known: ReadonlyMap<string, Universe> = new Map([
 ])
 
 export function universeOf(path: string): Universe {
-  return known.get(path) ?? every
+  if (path.startsWith('hour:')) return hours
+  return path.startsWith('host:') ? { kinds: ['string'] } : (known.get(path) ?? every)
 }
 
 /**

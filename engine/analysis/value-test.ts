@@ -1,23 +1,28 @@
-// Tests of the value of one field, as filters and rules make them (engine/rules/filter-value.ts, field.ts).
-import { canonicalType } from '@svc/schemas'
-import { compileAnchored, type Matcher } from '../pattern/pattern.js'
+// Tests of the value of one field, with the functions of the engine that filters and rules use.
+import { canonicalType, type JsonMap } from '@svc/schemas'
+import { quote } from '../check/quote.js'
+import { compileAnchored } from '../pattern/pattern.js'
+import { acceptor } from '../rules/filter-value.js'
 import { sameJson } from '../rules/members.js'
-import { comparable, isSameScalar, numberIn } from '../rules/spelled.js'
+import { comparable } from '../rules/spelled.js'
 import { textOf } from '../rules/text.js'
-import { factsOf, type PatternFacts } from './pattern-facts.js'
+import { isNever } from './pattern-facts.js'
 
-/** `lists`: how a list passes: as any value does, when some element passes, or when every element does. */
-export type ValueTest =
-  | { readonly op: 'one_of'; readonly values: readonly unknown[]; readonly lists: 'whole' | 'some' | 'every' }
-  | { readonly op: 'within'; readonly min: number; readonly max: number; readonly lists: 'whole' | 'some' }
-  | { readonly op: 'present' }
-  | {
-      readonly op: 'matches'
-      readonly pattern: string
-      readonly match: Matcher
-      readonly facts: PatternFacts
-      readonly lists: 'whole' | 'some'
-    }
+export interface ValueTest {
+  /** Whether a value passes, as the engine evaluates it; null is a missing value. */
+  readonly accepts: (value: unknown) => boolean
+  /** How a list passes: as any value does, when some element passes, or when every element does. */
+  readonly lists: 'whole' | 'some' | 'every'
+  /** The only values that pass, elements of lists included. */
+  readonly choices?: readonly unknown[]
+  /** Some values that pass, with the others an example of each kind. */
+  readonly examples?: readonly unknown[]
+  /** Numbers at which the answer changes. */
+  readonly bounds?: readonly number[]
+  readonly pattern?: string
+  /** What a value that passes is, and one that fails. */
+  readonly words: readonly [is: string, is_not: string]
+}
 
 /** A test that the value passes, or with `negated` fails. */
 export interface Condition {
@@ -26,82 +31,112 @@ export interface Condition {
 }
 
 export function meets({ test, negated }: Condition, value: unknown): boolean {
-  return holds(test, value) !== negated
+  return test.accepts(value) !== negated
 }
 
-/** Whether a value passes the test, as the engine evaluates it; null is a missing value. */
-export function holds(test: ValueTest, value: unknown): boolean {
-  switch (test.op) {
-    case 'one_of':
-      return isListed(test, value)
-    case 'within':
-      return isWithin(test, value) || (test.lists === 'some' && someElement(value, (one) => isWithin(test, one)))
-    case 'present':
-      return value !== null
-    case 'matches':
-      return hasText(test, value) || (test.lists === 'some' && someElement(value, (one) => hasText(test, one)))
+/** False only when every value of which this one is an example fails: what a text matches is open. */
+export function couldMeet({ test, negated }: Condition, value: unknown): boolean {
+  if (test.pattern === undefined) return meets({ test, negated }, value)
+  if (negated) return true
+  return !isNever(test.pattern) && [value, ...(Array.isArray(value) ? value : [])].some((one) => textOf(one) !== null)
+}
+
+/** Strict equality with a value of a list. */
+export function isOneOf(choices: readonly unknown[]): ValueTest {
+  const accepts = (value: unknown) => choices.some((choice) => sameJson(choice, value))
+  return { accepts, lists: 'whole', choices, words: oneOfInWords(choices) }
+}
+
+/** A list passes when all its elements do; a missing value fails. */
+export function isEveryOneOf(choices: readonly unknown[]): ValueTest {
+  const isChoice = (value: unknown) => value !== null && choices.some((choice) => sameJson(choice, value))
+  const accepts = (value: unknown) =>
+    isChoice(value) || (Array.isArray(value) && value.length > 0 && value.every(isChoice))
+  return { accepts, lists: 'every', choices, words: oneOfInWords(choices) }
+}
+
+export function matching(pattern: string): ValueTest {
+  const isMatch = compileAnchored(pattern, 'pattern')
+  const accepts = (value: unknown) => {
+    const text = textOf(value)
+    return text !== null && isMatch(text)
   }
+  return { accepts, lists: 'whole', pattern, words: matchInWords(pattern) }
 }
 
-type OneOf = Extract<ValueTest, { readonly op: 'one_of' }>
-
-function isListed({ values, lists }: OneOf, value: unknown): boolean {
-  // Conditions of filters accept other spellings (engine/rules/spelled.ts).
-  const isChoice = (one: unknown) =>
-    values.some((choice) => sameJson(choice, one) || (lists === 'some' && isSameScalar(choice, one)))
-  const isValue = (one: unknown) => one !== null && isChoice(one)
-  if (lists === 'every') return isValue(value) || (Array.isArray(value) && value.length > 0 && value.every(isValue))
-  return isChoice(value) || (lists === 'some' && someElement(value, isValue))
+export function within(min: unknown, max: unknown): ValueTest {
+  const [least, most] = [min ?? Number.NEGATIVE_INFINITY, max ?? Number.POSITIVE_INFINITY].map(Number) as [
+    number,
+    number,
+  ]
+  const accepts = (value: unknown) => typeof value === 'number' && value >= least && value <= most
+  return { accepts, lists: 'whole', bounds: [least, most], words: rangeInWords(min, max) }
 }
 
-function someElement(value: unknown, passes: (element: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.some(passes)
+export const isPresent: ValueTest = {
+  accepts: (value) => value !== null,
+  lists: 'whole',
+  words: ['is present', 'is missing'],
 }
 
-function isWithin({ min, max, lists }: Extract<ValueTest, { readonly op: 'within' }>, value: unknown): boolean {
-  const number = lists === 'some' ? numberIn(value) : value
-  return typeof number === 'number' && number >= min && number <= max
-}
-
-function hasText({ match }: { readonly match: Matcher }, value: unknown): boolean {
-  const text = textOf(value)
-  return text !== null && match(text)
-}
-
-/** Strict equality with a value of a list; a list passes when all its elements do. */
-export function isOneOf(values: readonly unknown[], lists: OneOf['lists']): ValueTest {
-  return { op: 'one_of', values, lists }
-}
-
-export function matching(pattern: string, lists: 'whole' | 'some'): ValueTest {
-  return { op: 'matches', pattern, match: compileAnchored(pattern, 'pattern'), facts: factsOf(pattern, true), lists }
-}
-
-/** The conditions of a filter on one field (engine/rules/filter-value.ts). */
+/** The conditions of a filter on one field. */
 export function filterConditions(path: string, wanted: unknown): Condition[] {
-  const named = (values: readonly unknown[]) =>
-    path === 'step_type' ? values.map((one) => (typeof one === 'string' ? canonicalType(one) : one)) : values
-  const spelled = (values: readonly unknown[]) => values.map((one) => comparable(path, one))
-  const listOf = (value: unknown) => named(Array.isArray(value) ? value : [value])
-  const conditions = operatorsIn(wanted)
-  if (conditions === null) return [{ test: isOneOf(spelled(listOf(wanted)), 'some'), negated: false }]
-  const { present, min, max, matches, not } = conditions
+  const accepts = (own: unknown) => safely(acceptor(path, own, 'filter'))
+  const choicesIn = (own: unknown) =>
+    (Array.isArray(own) ? own : [own]).map((one) =>
+      path === 'step_type' && typeof one === 'string' ? canonicalType(one) : comparable(path, one),
+    )
+  const isMap = typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted)
+  const { present, min, max, matches, not, ...others } = (isMap ? wanted : {}) as JsonMap
+  if (!isMap || Object.keys(others).length === Object.keys(wanted as object).length) {
+    const choices = choicesIn(wanted)
+    return [
+      { test: { accepts: accepts(wanted), lists: 'some', choices, words: oneOfInWords(choices) }, negated: false },
+    ]
+  }
   const found: Condition[] = []
-  if (typeof present === 'boolean') found.push({ test: { op: 'present' }, negated: !present })
-  if (min !== undefined || max !== undefined) found.push({ test: within(min, max, 'some'), negated: false })
-  if (typeof matches === 'string') found.push({ test: matching(matches, 'some'), negated: false })
-  if (not !== undefined) found.push({ test: isOneOf(listOf(not), 'whole'), negated: true })
+  if (typeof present === 'boolean') found.push({ test: isPresent, negated: !present })
+  if (min !== undefined || max !== undefined) {
+    const own = { ...(min !== undefined && { min }), ...(max !== undefined && { max }) }
+    found.push({ test: { ...within(min, max), accepts: accepts(own), lists: 'some' }, negated: false })
+  }
+  if (typeof matches === 'string')
+    found.push({ test: { ...matching(matches), accepts: accepts({ matches }), lists: 'some' }, negated: false })
+  if (not !== undefined) found.push({ test: isOneOf(choicesIn(not)), negated: true })
   return found
 }
 
-export function within(min: unknown, max: unknown, lists: 'whole' | 'some'): ValueTest {
-  const least = typeof min === 'number' ? min : Number.NEGATIVE_INFINITY
-  return { op: 'within', min: least, max: typeof max === 'number' ? max : Number.POSITIVE_INFINITY, lists }
+/** Text in the place of a number, which the engine calls ambiguous, fails. */
+function safely(accepts: (value: unknown) => boolean): (value: unknown) => boolean {
+  return (value) => {
+    try {
+      return accepts(value)
+    } catch {
+      return false
+    }
+  }
 }
 
-const operators = ['present', 'min', 'max', 'matches', 'not']
+function oneOfInWords(choices: readonly unknown[]): readonly [string, string] {
+  if (choices.length === 2 && choices.includes('') && choices.includes(null)) return ['is empty', 'has a value']
+  if (choices.length === 0) return ['is in an empty list', 'has any value']
+  if (choices.length === 1) return [`is ${listed(choices)}`, `is not ${listed(choices)}`]
+  return [`is one of ${listed(choices)}`, `is not one of ${listed(choices)}`]
+}
 
-function operatorsIn(wanted: unknown): Readonly<Record<string, unknown>> | null {
-  if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) return null
-  return Object.keys(wanted).some((key) => operators.includes(key)) ? (wanted as Record<string, unknown>) : null
+function matchInWords(pattern: string): readonly [string, string] {
+  return [`matches ${quote(pattern)}`, `does not match ${quote(pattern)}`]
+}
+
+function rangeInWords(min: unknown, max: unknown): readonly [string, string] {
+  const parts = [...(min === undefined ? [] : [`at least ${min}`]), ...(max === undefined ? [] : [`at most ${max}`])]
+  const words = parts.length === 0 ? 'a number' : parts.join(' and ')
+  return [`is ${words}`, `is not ${words}`]
+}
+
+/** Some values in backticks; text that could be mistaken for another value is in quotes. */
+export function listed(values: readonly unknown[]): string {
+  const isPlain = (value: unknown) => typeof value === 'string' && !/^(true|false|null|-?[0-9.]+|)$/.test(value)
+  const shown = values.slice(0, 4).map((value) => quote(isPlain(value) ? String(value) : JSON.stringify(value)))
+  return `${shown.join(', ')}${values.length > 4 ? ', …' : ''}`
 }
