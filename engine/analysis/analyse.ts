@@ -39,7 +39,7 @@ export function analyse(manifests: readonly ReadManifest[]): Analysis {
   const alone = policies.map(findingAlone)
   const quiet = new Set(policies.filter((_, index) => alone[index] !== null))
   const pairs = findingsOfPairs(policies, quiet)
-  const { goals, findings } = finishOf(policies, isExplainedBy(pairs))
+  const { goals, findings } = finishOf(policies)
   const others = policies.flatMap((examined) => [unboundFinding(examined), untargetedFinding(examined, tests)])
   const all = [...alone, ...pairs, ...findings, ...others].filter((one) => one !== null)
   return { findings: all.toSorted(byPlace), policies: policies.length, goals }
@@ -49,15 +49,6 @@ export function analyse(manifests: readonly ReadManifest[]): Analysis {
 function untargetedFinding(examined: Examined, tests: readonly ManifestTest[]): AnalysisFinding | null {
   const found = untargetedIn(examined.policy, tests)
   return found === null ? null : findingAbout('no-target', examined, `the policy ${found.predicate}`)
-}
-
-function isExplainedBy(pairs: readonly AnalysisFinding[]): (core: readonly Examined[]) => boolean {
-  const contradictions = pairs.filter(({ id }) => id === 'contradiction')
-  return (core) =>
-    contradictions.some(({ path, file, others }) => {
-      const places = [{ path, file }, ...others]
-      return places.every((place) => core.some((one) => one.place.path === place.path && one.place.file === place.file))
-    })
 }
 
 /** The enabled policies with their places in the text. */

@@ -4,7 +4,6 @@
 import { type Examined, valuesIn } from './examined.js'
 import { both, either, type Formula, together } from './formula.js'
 import { atLeast, type Fact, type StepFacts } from './literal.js'
-import { isReachable } from './reachable.js'
 import { gateFacts, typesOfKind } from './step-facts.js'
 
 /** What the policies ask of a kind of step: ways in which all of them allow it. */
@@ -20,9 +19,6 @@ export function allowedBy({ region, policy }: Examined): Formula {
 
 /** Kinds that are followed before one goal. */
 const maxKinds = 60
-
-/** Kinds whose orders are followed: each may double the number of states. */
-const maxOrdered = 10
 
 /** The ways of a kind under some policies, each computed once. */
 export function waysUnder(policies: readonly Examined[]): Ways {
@@ -61,25 +57,21 @@ function keyOf(kind: StepFacts): string {
   return kind.map(({ key }) => key).join()
 }
 
-/** Whether a step of the kind may happen in some task: false is a proof. */
-export function mayHappen(goal: StepFacts, ways: Ways): boolean {
+/** Whether a step of the kind may happen in some task, in any order of the kinds before it: false is a proof. */
+function mayHappen(goal: StepFacts, ways: Ways): boolean {
   const kinds = kindsBefore(goal, ways)
   if (kinds === null) return true
-  const orders = [...kinds.values()].map((kind) => ways(kind))
-  return kinds.size <= maxOrdered ? isReachable([...kinds.values()], orders) : isPossible([...kinds.keys()], orders)
-}
-
-/** In any order: the least set of kinds that need only kinds of the set. The goal is the first kind. */
-function isPossible(keys: readonly string[], orders: readonly Formula[]): boolean {
+  const needs = [...kinds].map(([key, kind]) => ({
+    key,
+    lists: ways(kind).map((facts) => facts.flatMap(requiredBefore).map(keyOf)),
+  }))
   const possible = new Set<string>()
   for (let size = -1; size < possible.size; ) {
     size = possible.size
-    for (const [index, key] of keys.entries()) {
-      const needs = orders[index]?.map((facts) => facts.flatMap(requiredBefore)) ?? []
-      if (needs.some((kinds) => kinds.every((kind) => possible.has(keyOf(kind))))) possible.add(key)
-    }
+    for (const { key, lists } of needs)
+      if (lists.some((before) => before.every((one) => possible.has(one)))) possible.add(key)
   }
-  return possible.has(keys[0] ?? '')
+  return possible.has(keyOf(goal))
 }
 
 /** The goal and the kinds of steps that may have to come before it, by their keys; null when they are many. */

@@ -14,7 +14,7 @@ export function stepOf(facts: readonly FieldFact[]): { readonly step: Step; read
   if (head === null) return null
   const gate = head.step_type === 'step.gate' ? structuredClone(passedGate()) : {}
   const step: Writable = { ...gate, ...head }
-  const agent: Writable = { risk_classification: 'unclassified', environment: 'production' }
+  const agent: Writable = {}
   const at = (path: string) => facts.filter((fact) => fact.path === path)
   const paths = new Set(facts.map(({ path }) => path))
   for (const path of [...paths].sort()) {
