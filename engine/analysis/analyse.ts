@@ -3,19 +3,24 @@
 import { byPlace } from '../findings/finding.js'
 import { materialise } from '../manifest/materialise.js'
 import type { ManifestReading, ManifestTest } from '../manifest/parse.js'
-import { readYaml } from '../manifest/read-yaml.js'
 import { untargetedIn } from '../manifest/untargeted.js'
 import { findingAlone } from './alone.js'
-import { type AnalysisFinding, type Examined, examine, findingAbout, type PlacedPolicy } from './examined.js'
+import {
+  type AnalysisFinding,
+  type Examined,
+  examine,
+  findingAbout,
+  type ManifestPolicy,
+  type PlacedPolicy,
+} from './examined.js'
 import { finishOf, type Goal } from './finish.js'
 import { findingsOfPairs } from './pairs.js'
 import { unboundFinding } from './unbound.js'
 
 export interface ReadManifest {
   readonly file: string
-  readonly text: string
-  /** What `parseManifest` returned for the text. */
-  readonly reading: Pick<ManifestReading, 'value' | 'lines'>
+  /** What `parseManifest` returned. */
+  readonly reading: Pick<ManifestReading, 'value' | 'lines' | 'positionOf'>
   /** The tests of a file beside it. */
   readonly tests_beside?: readonly ManifestTest[]
 }
@@ -28,6 +33,9 @@ export interface Analysis {
   /** The actions that critical policies target, and the end of a task. */
   readonly goals: readonly Goal[]
 }
+
+/** A manifest has no more, valid or not. */
+const maxPolicies = 1000
 
 /** Analyses the policies of all manifests as one set, as an agent has them to which all are assigned. */
 export function analyse(manifests: readonly ReadManifest[]): Analysis {
@@ -52,22 +60,18 @@ function untargetedFinding(examined: Examined, tests: readonly ManifestTest[]): 
 }
 
 /** The enabled policies with their places in the text. */
-function placedPolicies({ file, text, reading: { value, lines } }: ReadManifest): PlacedPolicy[] {
+function placedPolicies({ file, reading: { value, lines, positionOf } }: ReadManifest): PlacedPolicy[] {
   if (value === null) return []
-  const { positionOf, value: written } = readYaml(text)
-  const { length } = (written as { readonly policies?: readonly unknown[] } | null)?.policies ?? []
-  const places = Array.from({ length }, (_, index) => ({
-    path: `policies.${index}`,
-    ...positionOf(['policies', `${index}`], false),
-  }))
   const everyone = { source: 'file', path: '', sha: '', agent: null, assigned_at: null, assigned_by: null }
   const { policies: inputs } = materialise(value, everyone)
-  return value.policies.flatMap((policy, index) => {
-    const own = inputs[index]
-    if (policy.enabled === false || own === undefined) return []
-    const line = lines[index] ?? 1
-    const place = places.find((one) => one.line === line) ?? { path: `policies.${index}`, line, column: 1 }
+  let written = 0
+  return inputs.flatMap((input, index) => {
+    const policy = value.policies[index] as ManifestPolicy
+    // Invalid policies are written between the valid ones.
+    const at = () => positionOf(['policies', `${written}`], false)
+    while (at().line < (lines[index] ?? 1) && written < maxPolicies) written += 1
     const waived = value.waivers?.some((waiver) => waiver.policy === policy.name) ?? false
-    return [{ policy, place: { file, ...place }, waived, input: { ...own, id: 0, version: 1 } }]
+    const place = { file, path: `policies.${written}`, ...at() }
+    return policy.enabled === false ? [] : [{ policy, place, waived, input: { ...input, id: 0, version: 1 } }]
   })
 }

@@ -1,7 +1,8 @@
 // Facts in words, for the messages of findings.
+import { quote, tidy } from '../check/quote.js'
 
-import { pathInWords } from './leaf-fields.js'
 import { type CountFact, choicesOf, type Fact, type FieldFact, type StepFacts } from './literal.js'
+import { levelPath } from './universe.js'
 import { listed } from './value-test.js'
 
 /** A few facts in words, joined. */
@@ -16,7 +17,8 @@ function factInWords(fact: Fact): string {
 }
 
 function fieldInWords({ path, test: { words }, negated }: FieldFact): string {
-  return `${pathInWords(path)} ${words[negated ? 1 : 0]}`
+  const name = path === levelPath ? 'the risk level of the agent' : path.includes('`') ? tidy(path) : quote(path)
+  return `${name} ${words[negated ? 1 : 0]}`
 }
 
 function countInWords({ of, where, min, max }: CountFact): string {

@@ -1,10 +1,9 @@
 // What the rules about fields and the agent say, as facts.
 import { canonicalType, type JsonMap } from '@svc/schemas'
-import { quote } from '../check/quote.js'
 import { isUnder, readHost } from '../rules/host.js'
 import type { Together } from './formula.js'
 import { type Fact, type FieldFact, field, opposite } from './literal.js'
-import { factPath, hostPath, levelPath } from './universe.js'
+import { factPath, hostPath, levelPath, textPath } from './universe.js'
 import { isEveryOneOf, isOneOf, isPresent, listed, matching, type ValueTest, within } from './value-test.js'
 
 /** When a rule passes and fails where it applies: any of several lists of facts that are all true. */
@@ -34,7 +33,7 @@ export function byFact(fact: Fact): LeafFacts {
 function pathOf(path: unknown, at_registration: boolean): string {
   const name = String(path)
   const own = at_registration && !/^(agent|context)\./.test(name) ? `agent.${name}` : name
-  return factPath(own, at_registration)
+  return factPath(own)
 }
 
 function passesWhen(path: string, test: ValueTest, negated = false): LeafFacts {
@@ -69,7 +68,7 @@ export const fieldDescriptions: Readonly<Record<string, Describe>> = {
   argument_matches: ({ field: path, pattern, found = true }) => {
     const own = pathOf(path, false)
     const test = { ...matching(String(pattern)), lists: 'some' as const }
-    const fact = field(`a text in ${own}`, { test, negated: false })
+    const fact = field(textPath(own), { test, negated: false })
     const [has, lacks] = [[fact, present(own)], [opposite(fact)]]
     return found === false ? { passes: [lacks], fails: [has] } : { passes: [has], fails: [lacks] }
   },
@@ -91,13 +90,4 @@ function underOneOf(allowed: readonly string[]): ValueTest {
   const accepts = (host: unknown) => allowed.some((domain) => isUnder(String(host), domain))
   const words = [`is under ${listed(allowed)}`, `is not under ${listed(allowed)}`] as const
   return { accepts, lists: 'every', examples: allowed, words }
-}
-
-/** A path of a fact in words. */
-export function pathInWords(path: string): string {
-  if (path === levelPath) return 'the risk level of the agent'
-  const [kind, own = ''] = path.split(/:(.*)/)
-  if (kind === 'hour') return `the hour of the week in ${quote(own)}`
-  if (kind === 'host') return `each host in ${quote(own)}`
-  return path.startsWith('a text in ') ? `a text in ${quote(path.slice(10))}` : quote(path)
 }

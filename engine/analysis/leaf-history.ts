@@ -1,6 +1,6 @@
 // What the rules about the history, the time, and the finished task say, as facts.
 import type { JsonMap } from '@svc/schemas'
-import { byFact, type Describe, forbiddenLevels, type LeafFacts, open } from './leaf-fields.js'
+import { byFact, type Describe, type LeafFacts, open } from './leaf-fields.js'
 import { atLeast, field, opposite, type StepFacts } from './literal.js'
 import { factsOfKind, factsOfPattern, gateFacts } from './step-facts.js'
 import { hourPath } from './universe.js'
@@ -45,33 +45,11 @@ export const historyDescriptions: Readonly<Record<string, Describe>> = {
     return { ...counts(step_type), fails: [[added], [atLeast(1, [added])]] }
   },
   working_hours_only: (params) => byFact(openHours(params)),
-  value_flow_forbidden: ({ source, sink }) => ({
-    applies: factsOfKind(sink),
-    passes: open,
-    fails: [[atLeast(1, factsOfKind(source))]],
-    forbids: true,
-  }),
-  node_directly_preceded_by: ({ target_node_types }) => ({
-    applies: ofTypes(target_node_types),
-    may_skip: true,
-    passes: open,
-    fails: open,
-  }),
-  node_requires_predecessor: ({ required_predecessor_type, target_node_types }) => ({
-    ...byFact(atLeast(1, ofTypes([required_predecessor_type]))),
-    applies: ofTypes(target_node_types),
-  }),
-  node_forbidden_for_agent_classification: (params) => {
-    const { forbidden_node_type, node_attribute_filter, agent_risk_classifications: levels } = params
-    const filter = (node_attribute_filter ?? {}) as JsonMap
-    const applies = [...ofTypes([forbidden_node_type]), ...factsOfPattern({ filter })]
-    return { ...forbiddenLevels(levels), applies }
-  },
+  value_flow_forbidden: ({ sink }) => counts(sink),
 }
 
 /** The rules of the finished task; where they differ from those of a step. */
 export const taskDescriptions: Readonly<Record<string, Describe>> = {
-  execution_contains_node_before_current: ({ required_node_type }) => byFact(atLeast(1, ofTypes([required_node_type]))),
   execution_max_tool_calls: ({ max_calls, node_type }) =>
     byFact(opposite(atLeast(Number(max_calls) + 1, ofTypes([node_type]), false, 'task'))),
   execution_requires_node_sequence: ({ required_sequence }) => {

@@ -1,6 +1,6 @@
-// What can be proven about a pattern from its tree, and texts for it; an unproven fact is false.
+// What can be proven about a pattern from its tree; an unproven fact is false.
 import { parsePattern } from '../pattern/parse.js'
-import { EMPTY, type Ranges, type Tree } from '../pattern/tree.js'
+import type { Ranges, Tree } from '../pattern/tree.js'
 
 /** True when no text matches. */
 export function isNever(pattern: string): boolean {
@@ -12,13 +12,6 @@ export function isNever(pattern: string): boolean {
 export function areDisjoint(a: string, b: string): boolean {
   const [left, right] = [beginOf(a), beginOf(b)]
   return left.some((set, index) => right[index] !== undefined && !overlap(set, right[index]))
-}
-
-/** A few texts that probably match, the shortest first; the caller has to test them. */
-export function textsFor(pattern: string): readonly string[] {
-  const tree = parsePattern(pattern)
-  if (tree === null) return []
-  return [...new Set([0, 1, 2, 3].map((turn) => textFor(tree, turn)))].filter((text) => text.length <= 2000)
 }
 
 function shortest(tree: Tree): number {
@@ -79,27 +72,4 @@ function readBegin(tree: Tree, sets: Ranges[]): boolean {
 
 function overlap(a: Ranges, b: Ranges): boolean {
   return a.some(([from, to]) => b.some(([first, last]) => from <= last && first <= to))
-}
-
-/** One text; with another `turn`, it has other alternatives and more repetitions. */
-function textFor(tree: Tree, turn: number): string {
-  switch (tree.kind) {
-    case 'set':
-      return characterIn(tree.ranges)
-    case 'assert':
-      return ''
-    case 'sequence':
-      return tree.items.map((item) => textFor(item, turn)).join('')
-    case 'choice':
-      return textFor(tree.items[turn % tree.items.length] ?? EMPTY, turn)
-    case 'repeat':
-      return textFor(tree.item, turn).repeat(Math.min(tree.max, tree.min + (turn > 1 ? 1 : 0), 1000))
-  }
-}
-
-/** A readable character, if the set has one. */
-function characterIn(ranges: Ranges): string {
-  const has = (code: number) => ranges.some(([first, last]) => first <= code && code <= last)
-  const plain = [...'a1A-. '].map((one) => one.codePointAt(0) ?? 97).find(has)
-  return String.fromCodePoint(plain ?? ranges[0]?.[0] ?? 97)
 }

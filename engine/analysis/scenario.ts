@@ -18,7 +18,7 @@ export function stepOf(facts: readonly FieldFact[]): { readonly step: Step; read
   const at = (path: string) => facts.filter((fact) => fact.path === path)
   const paths = new Set(facts.map(({ path }) => path))
   for (const path of [...paths].sort()) {
-    if (path === 'step_type' || path === 'verb' || /[: ]/.test(path)) continue
+    if (path === 'step_type' || path === 'verb' || path.includes('`')) continue
     const hosts = hostPath(path)
     const value = paths.has(hosts) ? sampleOf(at(hosts), universeOf(hosts)) : sampleOf(at(path), universeOf(path))
     if (value === undefined) return null
@@ -49,21 +49,10 @@ function headOf(facts: readonly FieldFact[]): { readonly step_type: string; read
   return null
 }
 
-const members = new Set([
-  'input',
-  'output',
-  'meta',
-  'properties',
-  'agent_id',
-  'task_id',
-  'timestamp',
-  'step',
-  'step_name',
-])
-const flags = new Set(['is_external_call', 'has_write_permission'])
+const members = 'input output meta properties step_name is_external_call has_write_permission'.split(' ')
 
 function placeOf(first: string, rest: readonly string[]): readonly string[] {
-  return members.has(first) || flags.has(first) ? [first, ...rest] : ['properties', first, ...rest]
+  return members.includes(first) ? [first, ...rest] : ['properties', first, ...rest]
 }
 
 /** Writes a value at a path; false where another value is in the way. */
@@ -73,9 +62,8 @@ function write(root: Writable, [first = '', ...rest]: readonly string[], value: 
     else root[first] = value
     return true
   }
-  if (first === '__proto__' || first === 'constructor' || first === 'prototype') return false
-  if (Object.hasOwn(root, first) && !isMap(root[first])) return false
-  const inner = Object.hasOwn(root, first) ? { ...(root[first] as Writable) } : {}
+  if (first in root && !(Object.hasOwn(root, first) && isMap(root[first]))) return false
+  const inner = { ...(root[first] as Writable | undefined) }
   root[first] = inner
   return write(inner, rest, value)
 }

@@ -17,7 +17,7 @@ export function factsOfPattern({ step_types, verbs, step_names, filter = {} }: S
     ...oneOf('verb', verbs),
     ...oneOf('step_name', step_names),
     ...Object.entries(filter).flatMap(([path, wanted]) =>
-      filterConditions(path, wanted).map((condition) => field(factPath(path, false), condition)),
+      filterConditions(path, wanted).map((condition) => field(factPath(path), condition)),
     ),
   ]
 }

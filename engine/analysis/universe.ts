@@ -13,9 +13,10 @@ export interface Universe {
 export const levelPath = 'agent.risk_classification'
 export const riskLevels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified'] as const
 
-/** Facts about the hour of the week, Monday first, and about the host of a field are facts about fields of these names. */
-export const hourPath = (zone: string) => `hour:${zone}`
-export const hostPath = (path: string) => `host:${path}`
+/** What is no field of a step, in words: facts about it are made as those about a field. The week begins on Monday. */
+export const hourPath = (zone: string) => `the hour of the week in \`${zone}\``
+export const hostPath = (path: string) => `each host in \`${path}\``
+export const textPath = (path: string) => `a text in \`${path}\``
 
 const every: Universe = { kinds: ['null', 'boolean', 'number', 'string', 'list', 'object'] }
 const text: Universe = { kinds: ['null', 'string'] }
@@ -32,10 +33,6 @@ const known: ReadonlyMap<string, Universe> = new Map([
   ['step_type', { kinds: ['string'] }],
   ['verb', few('GET', 'POST', 'PATCH', 'DELETE')],
   ['step_name', text],
-  ['agent_id', text],
-  ['task_id', text],
-  ['timestamp', text],
-  ['step', { kinds: ['null', 'number'] }],
   ['input', map],
   ['output', map],
   ['properties', map],
@@ -46,22 +43,14 @@ const known: ReadonlyMap<string, Universe> = new Map([
   ['target.trust', few(...listed('target.trust'))],
   ['content.trust', few(...labels, ...labelLists)],
   [levelPath, few(...riskLevels)],
-  ['agent.environment', few('development', 'test', 'staging', 'production')],
 ])
 
 export function universeOf(path: string): Universe {
-  if (path.startsWith('hour:')) return hours
-  return path.startsWith('host:') ? { kinds: ['string'] } : (known.get(path) ?? every)
+  if (path.startsWith('the hour ')) return hours
+  return path.startsWith('each host ') ? { kinds: ['string'] } : (known.get(path) ?? every)
 }
 
-/**
- * One name for each fact: the context and the registration of an agent are one set of facts. A context may name any
- * environment, a registration one of four.
- */
-export function factPath(path: string, at_registration: boolean): string {
-  const name = path.replace(/^(context|agent)\./, '')
-  if (!at_registration && name === path) return path
-  if (name === 'risk_classification') return levelPath
-  if (name === 'environment') return at_registration ? 'agent.environment' : 'context.environment'
-  return path
+/** One name for the risk level, which the context and the registration of an agent have. */
+export function factPath(path: string): string {
+  return path === 'context.risk_classification' ? levelPath : path
 }

@@ -61,14 +61,11 @@ export function matching(pattern: string): ValueTest {
     const text = textOf(value)
     return text !== null && isMatch(text)
   }
-  return { accepts, lists: 'whole', pattern, words: matchInWords(pattern) }
+  return { accepts, lists: 'whole', pattern, words: [`matches ${quote(pattern)}`, `does not match ${quote(pattern)}`] }
 }
 
 export function within(min: unknown, max: unknown): ValueTest {
-  const [least, most] = [min ?? Number.NEGATIVE_INFINITY, max ?? Number.POSITIVE_INFINITY].map(Number) as [
-    number,
-    number,
-  ]
+  const [least, most] = [Number(min ?? Number.NEGATIVE_INFINITY), Number(max ?? Number.POSITIVE_INFINITY)]
   const accepts = (value: unknown) => typeof value === 'number' && value >= least && value <= most
   return { accepts, lists: 'whole', bounds: [least, most], words: rangeInWords(min, max) }
 }
@@ -81,29 +78,25 @@ export const isPresent: ValueTest = {
 
 /** The conditions of a filter on one field. */
 export function filterConditions(path: string, wanted: unknown): Condition[] {
-  const accepts = (own: unknown) => safely(acceptor(path, own, 'filter'))
+  const passing = (test: ValueTest, own: unknown): Condition => {
+    const accepts = safely(acceptor(path, own, 'filter'))
+    return { test: { ...test, accepts, lists: 'some' }, negated: false }
+  }
   const choicesIn = (own: unknown) =>
     (Array.isArray(own) ? own : [own]).map((one) =>
-      path === 'step_type' && typeof one === 'string' ? canonicalType(one) : comparable(path, one),
+      path === 'step_type' && typeof one === 'string' ? canonicalType(one) : one,
     )
   const isMap = typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted)
   const { present, min, max, matches, not, ...others } = (isMap ? wanted : {}) as JsonMap
-  if (!isMap || Object.keys(others).length === Object.keys(wanted as object).length) {
-    const choices = choicesIn(wanted)
-    return [
-      { test: { accepts: accepts(wanted), lists: 'some', choices, words: oneOfInWords(choices) }, negated: false },
-    ]
-  }
-  const found: Condition[] = []
-  if (typeof present === 'boolean') found.push({ test: isPresent, negated: !present })
-  if (min !== undefined || max !== undefined) {
-    const own = { ...(min !== undefined && { min }), ...(max !== undefined && { max }) }
-    found.push({ test: { ...within(min, max), accepts: accepts(own), lists: 'some' }, negated: false })
-  }
-  if (typeof matches === 'string')
-    found.push({ test: { ...matching(matches), accepts: accepts({ matches }), lists: 'some' }, negated: false })
-  if (not !== undefined) found.push({ test: isOneOf(choicesIn(not)), negated: true })
-  return found
+  if (!isMap || Object.keys(others).length === Object.keys(wanted as object).length)
+    return [passing(isOneOf(choicesIn(wanted).map((one) => comparable(path, one))), wanted)]
+  const range = { ...(min !== undefined && { min }), ...(max !== undefined && { max }) }
+  return [
+    ...(typeof present === 'boolean' ? [{ test: isPresent, negated: !present }] : []),
+    ...(min === undefined && max === undefined ? [] : [passing(within(min, max), range)]),
+    ...(typeof matches === 'string' ? [passing(matching(matches), { matches })] : []),
+    ...(not === undefined ? [] : [{ test: isOneOf(choicesIn(not)), negated: true }]),
+  ]
 }
 
 /** Text in the place of a number, which the engine calls ambiguous, fails. */
@@ -122,10 +115,6 @@ function oneOfInWords(choices: readonly unknown[]): readonly [string, string] {
   if (choices.length === 0) return ['is in an empty list', 'has any value']
   if (choices.length === 1) return [`is ${listed(choices)}`, `is not ${listed(choices)}`]
   return [`is one of ${listed(choices)}`, `is not one of ${listed(choices)}`]
-}
-
-function matchInWords(pattern: string): readonly [string, string] {
-  return [`matches ${quote(pattern)}`, `does not match ${quote(pattern)}`]
 }
 
 function rangeInWords(min: unknown, max: unknown): readonly [string, string] {

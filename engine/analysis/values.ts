@@ -1,7 +1,7 @@
 // Whether a value can meet several conditions, tried with one example of each kind of value that the conditions tell apart.
 // "Impossible" is a proof; everything else counts as possible.
 import { numberIn } from '../rules/spelled.js'
-import { areDisjoint, textsFor } from './pattern-facts.js'
+import { areDisjoint } from './pattern-facts.js'
 import type { Universe, ValueKind } from './universe.js'
 import { type Condition, couldMeet, meets } from './value-test.js'
 
@@ -41,10 +41,9 @@ type Meets = (condition: Condition, value: unknown) => boolean
 function examplesFor(conditions: readonly Condition[], { kinds }: Universe, isMet: Meets): unknown[] {
   const named = conditions.flatMap(({ test }) => test.choices ?? test.examples ?? [])
   const elements = named.flatMap((value) => (Array.isArray(value) ? [value, ...value] : [value])).flatMap(spellingsOf)
-  const texts = conditions.flatMap(({ test }) => (test.pattern === undefined ? [] : textsFor(test.pattern)))
   const bounds = [...elements, ...conditions.flatMap(({ test }) => test.bounds ?? [])]
   const numbers = numbersAround(bounds.filter((one): one is number => Number.isFinite(one))).flatMap(spellingsOf)
-  const scalars = [...elements, ...texts, ...numbers, null, freshText(elements), 1, true, false, { member: 'example' }]
+  const scalars = [...elements, ...numbers, null, freshText(elements), 1, true, false, { member: 'example' }]
   return [...scalars, ...listsOf(scalars, conditions, isMet)].filter((value) => kinds.includes(kindOf(value)))
 }
 

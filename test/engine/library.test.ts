@@ -30,9 +30,9 @@ const evasions = parse(readFileSync(new URL('../cases/library/evasions.yaml', im
 }) as Evasion[]
 
 function readManifest({ path, text }: LibraryFile) {
-  const { value, lines } = parseManifest(text, path)
+  const { value, lines, positionOf } = parseManifest(text, path)
   if (value === null) throw new Error(`${path} cannot be read`)
-  return { file: path, text, reading: { value, lines } }
+  return { file: path, text, reading: { value, lines, positionOf } }
 }
 
 /** The tests in the manifest and those of the file beside it. */
