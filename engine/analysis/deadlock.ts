@@ -12,7 +12,7 @@ export type Ways = (kind: StepFacts) => Formula
 const anyGate = atLeast(1, gateFacts(undefined))
 
 /** A policy with an approval asks for a gate instead of blocking. */
-export function allowedBy({ region, policy }: Examined): Formula {
+function allowedBy({ region, policy }: Examined): Formula {
   const allowed = either(region.passed, region.skipped)
   return policy.approval == null ? allowed : either(allowed, together([anyGate]))
 }
@@ -103,9 +103,4 @@ export function blockersOf(goal: StepFacts, policies: readonly Examined[], ways:
     if (!mayHappen(goal, waysUnder(fewer))) core = fewer
   }
   return core
-}
-
-/** Policies that forbid the goal without regard to what can come before it. */
-export function isForbiddenOutright(goal: StepFacts, policies: readonly Examined[]): boolean {
-  return waysOf(goal, policies).length === 0
 }

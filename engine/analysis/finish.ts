@@ -1,14 +1,14 @@
 // Whether the actions that critical policies target, and the end of a task, can still happen.
 import type { Step } from '@svc/schemas'
 import { quote } from '../check/quote.js'
-import { blockersOf, isForbiddenOutright, kindsBefore, type Ways, waysUnder } from './deadlock.js'
+import { blockersOf, kindsBefore, type Ways, waysUnder } from './deadlock.js'
 import { type AnalysisFinding, type Examined, findingAbout, placeInWords, valuesIn } from './examined.js'
 import { stepInWords } from './fact-words.js'
 import type { Together } from './formula.js'
 import type { StepFacts } from './literal.js'
 import { type FoundPath, shortestPath } from './paths.js'
 import { stepOf } from './scenario.js'
-import { factsOfPattern } from './step-facts.js'
+import { factsOfPattern, kindsOverlap } from './step-facts.js'
 
 export interface Goal {
   /** The step in words. */
@@ -38,9 +38,10 @@ export function finishOf(policies: readonly Examined[]): Finish {
     const step = stepInWords(facts)
     const core = blockersOf(facts, hard, hard_ways)
     if (core === null) return { step, path: pathTo(facts, blocking, ways), blocked_by: [] }
-    // One policy may forbid a step, and two that exclude each other on it are a contradiction.
+    // One policy may forbid a step, whatever comes before it, and two that exclude each other on it are a contradiction.
+    const is_outright = waysUnder(core)(facts).length === 0
     const key = core.map(({ index }) => index).join(' ')
-    if (core.length > 2 || !isForbiddenOutright(facts, core)) found.set(key, found.get(key) ?? findingOn(step, core))
+    if (core.length > 2 || !is_outright) found.set(key, found.get(key) ?? findingOn(step, core))
     return { step, path: null, blocked_by: core.map(({ policy }) => policy.name) }
   })
   return { goals, findings: [...found.values()] }
@@ -79,8 +80,10 @@ function textsOf(facts: Together, path: string): string[] {
   return (valuesIn(facts, path) ?? []).filter((value) => typeof value === 'string')
 }
 
+const usual = factsOfPattern({ step_types: ['step.resource'] })
+
 /** Samples of one kind of step; more make a path more probable and the search longer. */
-const maxSamples = 4
+const maxSamples = 6
 
 function pathTo(goal: StepFacts, policies: readonly Examined[], ways: Ways): FoundPath | null {
   const kinds = [...(kindsBefore(goal, ways)?.values() ?? [goal])]
@@ -98,11 +101,14 @@ function pathTo(goal: StepFacts, policies: readonly Examined[], ways: Ways): Fou
   })
 }
 
-/** Steps of the kind that the policies may allow; the facts of the agent that they need are added to it. */
+/** Steps of the kind that the policies may allow, the usual type and the fewest conditions first; adds what the agent needs. */
 function samplesOf(kind: StepFacts, ways: Ways, agent: { [key: string]: unknown }): Step[] {
   const found = new Map<string, Step>()
-  for (const facts of ways(kind).slice(0, maxSamples * 6)) {
-    const built = stepOf(facts.filter((fact) => fact.kind === 'field'))
+  const fieldsIn = (facts: Together) => facts.filter((fact) => fact.kind === 'field')
+  const rank = (facts: Together) => (kindsOverlap(fieldsIn(facts), usual) ? 0 : 1000) + facts.length
+  const lists = ways(kind).toSorted((a, b) => rank(a) - rank(b))
+  for (const facts of lists.slice(0, maxSamples * 4)) {
+    const built = stepOf(fieldsIn(facts))
     if (built === null || found.size >= maxSamples) continue
     Object.assign(agent, built.agent)
     found.set(JSON.stringify(built.step), built.step)

@@ -52,24 +52,21 @@ export function regionOf(root: RuleNode, scope: Scope, limit: Together): PolicyR
 }
 
 function combined(kind: 'all_of' | 'any_of' | 'not', children: readonly Region[]): Region {
-  const skipped = all(children.map((child) => child.skipped))
+  if (kind === 'not') return inverted(children[0] as Region)
+  if (kind === 'any_of') return inverted(combined('all_of', children.map(inverted)))
   const why = (answer: Answer) => children.map(({ because }) => because[answer]).find((facts) => facts !== null) ?? null
-  const because = { applied: why('applied'), passed: why('passed'), violated: why('violated') }
-  const [first] = children
-  if (kind === 'not' && first !== undefined) {
-    const { passed, violated, applied } = because
-    return {
-      ...first,
-      passed: first.violated,
-      violated: first.passed,
-      because: { applied, passed: violated, violated: passed },
-    }
+  const none_violated = all(children.map(({ passed, skipped }) => either(passed, skipped)))
+  return {
+    passed: both(none_violated, either(...children.map(({ passed }) => passed))),
+    violated: either(...children.map(({ violated }) => violated)),
+    skipped: all(children.map(({ skipped }) => skipped)),
+    because: { applied: why('applied'), passed: why('passed'), violated: why('violated') },
   }
-  const some = (answer: 'passed' | 'violated') => either(...children.map((child) => child[answer]))
-  const each = (answer: 'passed' | 'violated') => all(children.map((child) => either(child[answer], child.skipped)))
-  if (kind === 'all_of')
-    return { violated: some('violated'), passed: both(each('passed'), some('passed')), skipped, because }
-  return { passed: some('passed'), violated: both(each('violated'), some('violated')), skipped, because }
+}
+
+function inverted({ passed, violated, skipped, because }: Region): Region {
+  const swapped = { ...because, passed: because.violated, violated: because.passed }
+  return { passed: violated, violated: passed, skipped, because: swapped }
 }
 
 function leafRegion(described: LeafFacts, target: readonly Together[], limit: Together): Region {

@@ -13,7 +13,7 @@ export interface Universe {
 export const levelPath = 'agent.risk_classification'
 export const riskLevels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified'] as const
 
-/** What is no field of a step, in words: facts about it are made as those about a field. The week begins on Monday. */
+/** Facts about these are made as those about a field, whose name is in words. The week begins on Monday. */
 export const hourPath = (zone: string) => `the hour of the week in \`${zone}\``
 export const hostPath = (path: string) => `each host in \`${path}\``
 export const textPath = (path: string) => `a text in \`${path}\``
