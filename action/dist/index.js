@@ -276,7 +276,7 @@ const meanings = {
 	}],
 	"step.unknown": ["cannot be classified", { step_name: "custom_tool" }]
 };
-const stepWords$1 = Object.entries(meanings).map(([name, [meaning, example]]) => {
+const stepWords$2 = Object.entries(meanings).map(([name, [meaning, example]]) => {
 	const step_type = name;
 	return {
 		step_type,
@@ -596,10 +596,10 @@ const analysisKinds = defineKinds([
 
 // engine/findings/manifest-kinds.ts
 const head$1 = "name: Refund desk\nversion: \"1.0.0\"\n";
-const policy$1 = (rule, rest = "") => `policies:\n  - name: Refunds need an approval\n    ${rule}\n    scope: step_execution\n    severity: critical\n${rest}`;
-const valid$1 = head$1 + policy$1("rule_type: step_requires_gate\n    params: { target_step_names: [refund], max_age_steps: 3 }");
-const field$1 = (params) => head$1 + policy$1(`rule_type: field_matches_regex\n    params: ${params}`);
-const waiver$1 = (policy_name) => `waivers:\n  - policy: ${policy_name}\n    agent_key: night-batch\n    reason: a person approves the batch\n    approved_by: mia@example.org\n    expires: 2027-01-31\n`;
+const policy$2 = (rule, rest = "") => `policies:\n  - name: Refunds need an approval\n    ${rule}\n    scope: step_execution\n    severity: critical\n${rest}`;
+const valid$1 = head$1 + policy$2("rule_type: step_requires_gate\n    params: { target_step_names: [refund], max_age_steps: 3 }");
+const field$1 = (params) => head$1 + policy$2(`rule_type: field_matches_regex\n    params: ${params}`);
+const waiver$2 = (policy_name) => `waivers:\n  - policy: ${policy_name}\n    agent_key: night-batch\n    reason: a person approves the batch\n    approved_by: mia@example.org\n    expires: 2027-01-31\n`;
 const manifestKinds = defineKinds([
 	{
 		id: "missing-key",
@@ -607,8 +607,8 @@ const manifestKinds = defineKinds([
 		title: "A required key is missing",
 		why: "Without it the engine does not know what to check, or when.",
 		remedy: "Add the key that the message names.",
-		wrong: head$1 + policy$1("rule_type: field_not_empty\n    params: {}"),
-		right: head$1 + policy$1("rule_type: field_not_empty\n    params: { field: input.amount, target_step_names: [refund] }")
+		wrong: head$1 + policy$2("rule_type: field_not_empty\n    params: {}"),
+		right: head$1 + policy$2("rule_type: field_not_empty\n    params: { field: input.amount, target_step_names: [refund] }")
 	},
 	{
 		id: "unknown-key",
@@ -616,8 +616,8 @@ const manifestKinds = defineKinds([
 		title: "A key is not known",
 		why: "A misspelt key would be ignored, and with it what its author wanted, such as the limit of a policy.",
 		remedy: "Use the key that the message suggests. Keys for your own use begin with `x-`, or go into `metadata`.",
-		wrong: head$1 + policy$1("rule_type: step_requires_gate\n    params: { target_step_name: [refund] }"),
-		right: head$1 + policy$1("rule_type: step_requires_gate\n    params: { target_step_names: [refund] }")
+		wrong: head$1 + policy$2("rule_type: step_requires_gate\n    params: { target_step_name: [refund] }"),
+		right: head$1 + policy$2("rule_type: step_requires_gate\n    params: { target_step_names: [refund] }")
 	},
 	{
 		id: "wrong-type",
@@ -625,7 +625,7 @@ const manifestKinds = defineKinds([
 		title: "A value has the wrong type",
 		why: "A text where a list is needed, or a quoted number, cannot be compared as intended.",
 		remedy: "Write the value as the message shows.",
-		wrong: head$1 + policy$1("rule_type: step_requires_gate\n    params: { target_step_names: refund, max_age_steps: \"3\" }"),
+		wrong: head$1 + policy$2("rule_type: step_requires_gate\n    params: { target_step_names: refund, max_age_steps: \"3\" }"),
 		right: valid$1
 	},
 	{
@@ -679,8 +679,8 @@ const manifestKinds = defineKinds([
 		title: "A waiver or a test names a policy that does not exist",
 		why: "The waiver would waive nothing, and the test could pass by accident.",
 		remedy: "Copy the name of the policy exactly.",
-		wrong: valid$1 + waiver$1("Refunds need approval"),
-		right: valid$1 + waiver$1("Refunds need an approval")
+		wrong: valid$1 + waiver$2("Refunds need approval"),
+		right: valid$1 + waiver$2("Refunds need an approval")
 	},
 	{
 		id: "unquoted-version",
@@ -751,7 +751,7 @@ const manifestKinds = defineKinds([
 		title: "A waiver has ended",
 		why: "The policy is enforced for the agent again, although the file suggests that it is not.",
 		remedy: "Remove the waiver, or have it approved again with a later day.",
-		wrong: valid$1 + waiver$1("Refunds need an approval").replace("2027", "2020"),
+		wrong: valid$1 + waiver$2("Refunds need an approval").replace("2027", "2020"),
 		right: valid$1
 	},
 	{
@@ -760,8 +760,8 @@ const manifestKinds = defineKinds([
 		title: "A waiver lasts longer than a year",
 		why: "An exception that lasts for years is a change of the policy that no one approves again.",
 		remedy: "Write a day within a year, and have the waiver approved again when it ends.",
-		wrong: valid$1 + waiver$1("Refunds need an approval").replace("2027", "2099"),
-		right: valid$1 + waiver$1("Refunds need an approval")
+		wrong: valid$1 + waiver$2("Refunds need an approval").replace("2027", "2099"),
+		right: valid$1 + waiver$2("Refunds need an approval")
 	},
 	{
 		id: "unreadable-file",
@@ -1376,7 +1376,7 @@ function cut$1(tree, without, outer) {
 }
 
 // engine/pattern/fault.ts
-const reasons = {
+const reasons$1 = {
 	"missing closing )": "unclosed group",
 	"unexpected )": "a `)` that closes no group",
 	"missing closing ]": "unclosed `[`",
@@ -1400,7 +1400,7 @@ function patternFault(pattern, thrown) {
 		return `the pattern ${shown} has the ${rejected.kind} ${quote$2(rejected.text)} at character ${rejected.at + 1}: ${advice} not accepted, write the pattern without`;
 	}
 	const { error = "", input, message = String(thrown) } = thrown ?? {};
-	const reason = reasons[error] ?? (error || message);
+	const reason = reasons$1[error] ?? (error || message);
 	const at = indexOf$1(error, pattern, input ?? null, parts);
 	return `the pattern ${shown} is not valid: ${reason}${input && /escape|range|count|group|named|Perl/.test(error) ? ` ${quote$2(input)}` : ""} at character ${at + 1}`;
 }
@@ -8337,9 +8337,9 @@ function notListed$1(path, value, listed) {
 
 // engine/rules/target-trust.ts
 const find$1 = dotted(["target", "trust"]);
-const listed$4 = listedReader("target.trust");
+const listed$5 = listedReader("target.trust");
 function trust$1(properties) {
-	return listed$4(find$1(properties));
+	return listed$5(find$1(properties));
 }
 function targetTrust(step) {
 	const trusted = trust$1(step.properties);
@@ -8754,11 +8754,11 @@ const maxListed$1 = 8;
 function literal(value) {
 	return quote$2(typeof value === "string" ? value : JSON.stringify(value));
 }
-function listed$3(values) {
+function listed$4(values) {
 	return `${values.slice(0, maxListed$1).map(literal).join(", ")}${values.length > maxListed$1 ? ", …" : ""}`;
 }
 function oneOf(values) {
-	return values.length === 1 ? literal(values[0]) : `one of ${listed$3(values)}`;
+	return values.length === 1 ? literal(values[0]) : `one of ${listed$4(values)}`;
 }
 
 // engine/rules/kind.ts
@@ -8802,19 +8802,19 @@ function kindKey(kind) {
 	return typeof kind === "string" ? canonicalType(kind) : JSON.stringify(kind);
 }
 function patternWords$1(pattern) {
-	return `a ${stepWords(pattern, "step")}`;
+	return `a ${stepWords$1(pattern, "step")}`;
 }
 function wantedWords(pattern) {
 	if (!isGate(pattern)) return patternWords$1(pattern);
 	return `a passed \`step.gate\`${nameWords(pattern)}${filterWords(pattern.filter)}`;
 }
 function kindWords(kind, noun) {
-	return stepWords(kindPattern(kind), noun);
+	return stepWords$1(kindPattern(kind), noun);
 }
 function isGate({ step_types }) {
 	return step_types?.length === 1 && canonicalType(step_types[0] ?? "") === "step.gate";
 }
-function stepWords(pattern, noun) {
+function stepWords$1(pattern, noun) {
 	const { step_types = [], verbs = [], filter } = pattern;
 	return `${step_types.length === 0 ? "" : `${step_types.map(quote$2).join(" or ")} `}${verbs.length === 0 ? "" : `${verbs.join(" or ")} `}${noun}${nameWords(pattern)}${filterWords(filter)}`;
 }
@@ -17678,7 +17678,7 @@ function namesOfAgent(field) {
 		}),
 		areDeclared: (context) => (inContext(context) ?? inAgent(context)) !== null,
 		listed: (known) => {
-			const text = texts.get(known) ?? listed$3([...known]);
+			const text = texts.get(known) ?? listed$4([...known]);
 			texts.set(known, text);
 			return text;
 		}
@@ -18004,8 +18004,8 @@ function isReading$1(step) {
 }
 function allowedNames(allowed, isChecked) {
 	const names = new Set(allowed);
-	const which = allowed.length === 0 ? "; the policy allows none" : `; allowed: ${listed$3(allowed)}`;
-	const remedy = allowed.length === 0 ? "change the policy: it allows no name" : `use one of the names ${listed$3(allowed)}`;
+	const which = allowed.length === 0 ? "; the policy allows none" : `; allowed: ${listed$4(allowed)}`;
+	const remedy = allowed.length === 0 ? "change the policy: it allows no name" : `use one of the names ${listed$4(allowed)}`;
 	return (context) => {
 		const { step_name } = context.step;
 		if (!isChecked(context)) return 1;
@@ -22340,8 +22340,11 @@ function wordsBeside(text) {
 	if (words === "") return text === "" ? "" : " ";
 	return `${/^\s/.test(text) ? " " : ""}${words}${/\s$/.test(text) ? " " : ""}`;
 }
-function shortened(text) {
-	return text.length > maxText ? `${text.slice(0, maxText)}…` : text;
+function shortened(text, max = maxText) {
+	return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
+}
+function boldName(name) {
+	return `**${markdownText$1(shortened(name, 120)) || "(no name)"}**`;
 }
 function row(...cells) {
 	return `| ${cells.join(" | ")} |`;
@@ -22368,8 +22371,8 @@ function limited(texts, maxBytes) {
 	};
 }
 function placeMarkdown(file, line, address) {
-	const text = markdownCode(`${file}:${line}`);
-	if (address === null) return text;
+	const text = markdownCode(line === null ? file : `${file}:${line}`);
+	if (address === null || line === null) return text;
 	return `[${text}](${address}/${file.split("/").map((part) => encodeURIComponent(part.toWellFormed()).replace(/[!'()*~_]/g, percent)).join("/")}#L${line})`;
 }
 function percent(character) {
@@ -22486,6 +22489,19 @@ function newFingerprints() {
 	};
 }
 
+// engine/findings/words.ts
+function counted(count, one, many = `${one}s`) {
+	return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+}
+function listed$3(words, { max = 5, last = "and" } = {}) {
+	const more = words.length - max;
+	const shown = more > 0 ? [...words.slice(0, max), `${more} more`] : words;
+	return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} ${last} ${shown.at(-1)}`;
+}
+function capitalized(words) {
+	return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 // engine/findings/workflow-commands.ts
 const commands = {
 	error: "error",
@@ -22532,543 +22548,6 @@ function logLine(text) {
 	return onOneLine$1(text).replace(/^(\s*):(?=:)/, "$1: ").replaceAll(/##(?=\[)/g, "# #");
 }
 
-// engine/impact/replay-causes.ts
-function effectOf$1({ policy }, result, outcome) {
-	if (result.waived) return "waived";
-	if (result.mode === "observe") return "observed";
-	if (!stopsStep(policy, result)) return "warns";
-	return outcome === "ask" ? "asks" : "blocks";
-}
-function causesOf(listed, decision) {
-	return violationsOf(listed, decision).filter(({ effect }) => effect === "blocks" || effect === "asks");
-}
-function differencesOf(listed, before, after) {
-	const [old, now] = [violationsOf(listed, before), violationsOf(listed, after)];
-	const keyOf = ({ name, effect }) => `${effect} ${name}`;
-	const without = (some, others) => {
-		const keys = new Set(others.map(keyOf));
-		return some.filter((cause) => !keys.has(keyOf(cause)));
-	};
-	return [...without(now, old), ...without(old, now)];
-}
-function violationsOf(listed, { violations, outcome }) {
-	return violations.flatMap((result) => {
-		const policy = listed[result.policy_id];
-		return policy === void 0 ? [] : [causeOf(policy, result, outcome)];
-	});
-}
-function causeOf(policy, result, outcome) {
-	const { name, severity, violation_details: details } = result;
-	return {
-		name,
-		side: policy.side,
-		severity,
-		effect: effectOf$1(policy, result, outcome),
-		code: details?.code ?? "",
-		reason: details?.reason ?? "",
-		remedy: details?.remedy ?? null,
-		manifest: policy.file,
-		line: policy.line
-	};
-}
-
-// engine/impact/replay-list.ts
-function createList(max) {
-	const ranks = [];
-	let total = 0;
-	return {
-		add: (rank, make) => {
-			total += 1;
-			ranks[rank] ??= [];
-			const list = ranks[rank];
-			if (list.length < max) list.push(make());
-		},
-		result: () => ({
-			total,
-			listed: ranks.flat().slice(0, max)
-		})
-	};
-}
-
-// engine/impact/replay-tally.ts
-function newTally({ listed }) {
-	const zeros = () => new Float64Array(listed.length);
-	return {
-		passed: zeros(),
-		approved: zeros(),
-		violated: zeros(),
-		blocked: zeros(),
-		asked: zeros(),
-		tasks_violated: zeros(),
-		examples: listed.map(() => null)
-	};
-}
-function countDecision(tally, { listed }, decision, task, place) {
-	if (decision.policies === decision.passed) return;
-	for (const result of decision.policies) {
-		const { policy_id: id } = result;
-		const policy = listed[id];
-		if (policy === void 0) continue;
-		if (result.violated) {
-			count(tally.violated, id);
-			const effect = effectOf$1(policy, result, decision.outcome);
-			if (effect === "blocks") count(tally.blocked, id);
-			if (effect === "asks") count(tally.asked, id);
-			countTask(tally, result, task, place);
-		} else if (result.approved_by_step !== void 0) {
-			count(tally.approved, id);
-			count(tally.passed, id);
-		}
-	}
-}
-function countTask({ tasks_violated, examples }, { policy_id: id }, task, place) {
-	task.violated ??= /* @__PURE__ */ new Set();
-	if (task.violated.has(id)) return;
-	task.violated.add(id);
-	count(tasks_violated, id);
-	if (examples[id] !== null) return;
-	const { task_id, step } = place();
-	examples[id] = {
-		task_id,
-		step
-	};
-}
-function count(numbers, id) {
-	numbers[id] = (numbers[id] ?? 0) + 1;
-}
-function rowsOf$1(tally, sets, side) {
-	return sets.listed.flatMap(({ policy, file, line, side: own }, id) => {
-		if (own !== side) return [];
-		const at = (numbers) => numbers[id] ?? 0;
-		const { name, severity, mode, scope } = policy;
-		return [{
-			name,
-			manifest: file,
-			line,
-			severity,
-			mode,
-			scope,
-			tasks: tasksWith(sets, side, id),
-			applicable: at(tally.passed) + at(tally.violated),
-			passed: at(tally.passed),
-			approved: at(tally.approved),
-			violated: at(tally.violated),
-			blocked: at(tally.blocked),
-			asked: at(tally.asked),
-			tasks_violated: at(tally.tasks_violated),
-			example: tally.examples[id] ?? null
-		}];
-	});
-}
-function tasksWith({ views }, side, id) {
-	let tasks = 0;
-	for (const view of views()) if ((side === "new" ? view.set : view.against)?.policies.some(({ policy }) => policy.id === id)) tasks += view.tasks;
-	return tasks;
-}
-
-// engine/impact/replay-tasks.ts
-function newMarks() {
-	return {
-		blocked: false,
-		asked: false,
-		warned: false
-	};
-}
-function mark$2(marks, outcome) {
-	if (outcome === "block") marks.blocked = true;
-	else if (outcome === "ask") marks.asked = true;
-	else if (outcome === "warn") marks.warned = true;
-}
-function changeOf$1(old, now) {
-	if (old.blocked !== now.blocked) return now.blocked ? "newly_blocked" : "no_longer_blocked";
-	return now.asked && !old.asked && !old.blocked ? "newly_asked" : null;
-}
-function createReplayedTasks(bounds, begin) {
-	const table = {
-		...bounds,
-		begin,
-		running: /* @__PURE__ */ new Map(),
-		ended: /* @__PURE__ */ new Map(),
-		past: /* @__PURE__ */ new Map(),
-		last: null
-	};
-	return {
-		open: (task_id, source) => open(table, task_id, source),
-		find: (task_id) => find(table, task_id),
-		finish: (task) => finish(table, task)
-	};
-}
-function find({ last, running, ended, past }, task_id) {
-	if (last?.task_id === task_id) return last;
-	return running.get(task_id) ?? ended.get(task_id) ?? past.get(task_id) ?? null;
-}
-function open(table, task_id, source) {
-	const known = find(table, task_id);
-	if (known !== null && known === table.last) return known;
-	const task = known ?? table.begin(task_id, source);
-	table.last = task;
-	table.ended.delete(task_id);
-	table.past.delete(task_id);
-	table.running.delete(task_id);
-	table.running.set(task_id, task);
-	if (table.running.size > table.max_running) dropFirst(table, table.running);
-	return task;
-}
-function finish(table, task) {
-	const { ended, running } = table;
-	running.delete(task.task_id);
-	if (table.last === task) table.last = null;
-	ended.delete(task.task_id);
-	ended.set(task.task_id, task);
-	if (ended.size > table.max_ended) dropFirst(table, ended);
-}
-function dropFirst({ past, max_past }, tasks) {
-	const [task] = tasks.values();
-	if (task === void 0) return;
-	tasks.delete(task.task_id);
-	task.history = null;
-	if (task.ended) task.agent = null;
-	past.set(task.task_id, task);
-	if (past.size <= max_past) return;
-	const [oldest] = past.keys();
-	if (oldest !== void 0) past.delete(oldest);
-}
-function newReplayedTask(task_id, source, agent, view) {
-	return {
-		task_id,
-		source,
-		one_source: true,
-		history: null,
-		length: 0,
-		now: null,
-		agent,
-		view,
-		ended: false,
-		history_lost: false,
-		after: newMarks(),
-		before: newMarks(),
-		flipped: false,
-		violated: null
-	};
-}
-
-// engine/impact/replay-outcomes.ts
-function createOutcomes(sets, max_listed, onFlip) {
-	const { listed, is_compared } = sets;
-	const tally = newTally(sets);
-	const first_blocks = createList(max_listed);
-	const flips = createList(max_listed);
-	const tasks = {
-		blocked: 0,
-		asked: 0,
-		warned: 0,
-		flipped: 0,
-		newly_blocked: 0,
-		newly_asked: 0,
-		no_longer_blocked: 0
-	};
-	const noteTask = (task, after, before) => {
-		const was = changeOf$1(task.before, task.after);
-		markAndCount(task.after, after, tasks);
-		if (before === null) return;
-		mark$2(task.before, before);
-		const is = changeOf$1(task.before, task.after);
-		if (was !== null) tasks[was] -= 1;
-		if (is !== null) tasks[is] += 1;
-	};
-	return {
-		passed: tally.passed,
-		note: (task, step, number, after, before) => {
-			const place = () => placeOf(task, step, number);
-			countDecision(tally, sets, after, task, place);
-			if (after.blocked && !task.after.blocked && !task.after.asked) first_blocks.add(after.outcome === "block" ? 0 : 1, () => ({
-				...place(),
-				outcome: after.outcome,
-				policies: causesOf(listed, after)
-			}));
-			noteTask(task, after.outcome, before?.outcome ?? null);
-			if (before === null) return;
-			countDecision(tally, sets, before, task, place);
-			if (before.outcome === after.outcome) return;
-			if (!task.flipped) tasks.flipped += 1;
-			task.flipped = true;
-			const policies = () => differencesOf(listed, before, after);
-			const flip = () => ({
-				...place(),
-				before: before.outcome,
-				after: after.outcome,
-				policies: policies()
-			});
-			flips.add(rankOf(before.outcome, after.outcome), flip);
-			onFlip?.(flip());
-		},
-		result: () => ({
-			blocked_tasks: tasks.blocked,
-			asked_tasks: tasks.asked,
-			warned_tasks: tasks.warned,
-			flipped_tasks: is_compared ? tasks.flipped : null,
-			newly_blocked_tasks: is_compared ? tasks.newly_blocked : null,
-			newly_asked_tasks: is_compared ? tasks.newly_asked : null,
-			no_longer_blocked_tasks: is_compared ? tasks.no_longer_blocked : null,
-			policies: rowsOf$1(tally, sets, "new"),
-			old_policies: is_compared ? rowsOf$1(tally, sets, "old") : null,
-			first_blocks: first_blocks.result(),
-			flips: flips.result()
-		})
-	};
-}
-function markAndCount(marks, outcome, counter) {
-	if (outcome === "allow") return;
-	const key = {
-		block: "blocked",
-		ask: "asked",
-		warn: "warned"
-	}[outcome];
-	if (!marks[key]) counter[key] += 1;
-	mark$2(marks, outcome);
-}
-function rankOf(before, after) {
-	if (after === "block") return 0;
-	if (before === "block") return 1;
-	return before === "ask" || after === "ask" ? 2 : 3;
-}
-function placeOf({ task_id, source, one_source }, evaluated, step) {
-	const { step_type, verb, step_name } = evaluated;
-	return {
-		task_id,
-		source: one_source ? source : null,
-		step,
-		step_type,
-		verb: verb ?? null,
-		step_name: step_name ?? null
-	};
-}
-
-// engine/impact/replay-sets.ts
-function createSets(policies, against) {
-	const listed = [...listedOf(policies, "new"), ...against === null ? [] : listedOf(against, "old")];
-	const whole = compile(listed.map(({ policy }, id) => ({
-		...policy,
-		id
-	})));
-	const known = /* @__PURE__ */ new Map();
-	const setFor = (side, given, agent) => withPolicies(whole, whole.policies.flatMap((compiled) => {
-		const one = listed[compiled.policy.id];
-		const applied = one?.side === side ? given.onAgent(one, agent) : null;
-		return applied === null ? [] : [{
-			...compiled,
-			policy: {
-				...applied,
-				id: compiled.policy.id
-			}
-		}];
-	}));
-	return {
-		whole,
-		listed,
-		is_compared: against !== null,
-		viewOf: (agent) => {
-			const key = JSON.stringify([policies.keyOf(agent), against?.keyOf(agent)]);
-			const found = known.get(key);
-			if (found !== void 0) return found;
-			const view = {
-				set: setFor("new", policies, agent),
-				against: against && setFor("old", against, agent),
-				tasks: 0
-			};
-			known.set(key, view);
-			return view;
-		},
-		views: () => known.values()
-	};
-}
-function listedOf({ policies }, side) {
-	return policies.map((policy) => ({
-		...policy,
-		side
-	}));
-}
-
-// engine/impact/replay-skipped.ts
-const maxNames = 100;
-const maxWaiting = 5e4;
-const reason = "no step is recorded: each evaluation of it blocked or asked";
-function createSkipped() {
-	const waiting = /* @__PURE__ */ new Set();
-	const lost = [];
-	let lost_total = 0;
-	let forgotten = 0;
-	return {
-		noteEvaluation: (task_id) => {
-			if (waiting.size < maxWaiting) waiting.add(task_id);
-			else if (!waiting.has(task_id)) forgotten += 1;
-		},
-		noteStep: (task_id) => {
-			if (waiting.size > 0) waiting.delete(task_id);
-		},
-		noteLost: (task_id) => {
-			lost_total += 1;
-			if (lost.length < maxNames) lost.push(task_id);
-		},
-		result: () => ({
-			history_lost: {
-				total: lost_total,
-				listed: lost
-			},
-			skipped_tasks: {
-				total: waiting.size + forgotten,
-				listed: [...waiting].slice(0, maxNames).map((task_id) => ({
-					task_id,
-					reason
-				}))
-			}
-		})
-	};
-}
-
-// engine/impact/replay.ts
-const bounds = {
-	max_ended: 1e3,
-	max_past: 1e6
-};
-const oneByOne = {
-	max_running: 1,
-	max_ended: 1,
-	max_past: 0
-};
-function createReplay(options) {
-	const { policies, against = null, agent = null, max_running = 1e4, max_listed = 1e3, onStep = null } = options;
-	const sets = createSets(policies, against);
-	const state = {
-		sets,
-		tasks: createReplayedTasks(options.one_by_one ? oneByOne : {
-			max_running,
-			...bounds
-		}, (task_id, source) => {
-			const given = typeof agent === "function" ? agent(task_id) : agent;
-			return newReplayedTask(task_id, source, given, sets.viewOf(given ?? {}));
-		}),
-		is_agent_given: agent !== null,
-		onStep,
-		outcomes: createOutcomes(sets, max_listed, options.onFlip),
-		skipped: createSkipped(),
-		counts: {
-			tasks: 0,
-			steps: 0,
-			ended: 0,
-			recorded_blocks: 0,
-			unreadable_lines: 0
-		}
-	};
-	return {
-		add: (line, source = "") => {
-			if (line.kind === "step") addStep(state, line.step, source);
-			else if (line.kind === "end") endTask(state, line.step);
-			else if (line.kind === "evaluation") noteEvaluation(state, line.row.task_id);
-			else if (line.kind === "problem") state.counts.unreadable_lines += 1;
-		},
-		finish: () => resultOf(state)
-	};
-}
-function addStep(state, step, source) {
-	const { sets, tasks, counts } = state;
-	const task = tasks.open(step.task_id ?? "", source);
-	if (task.length === 0) {
-		counts.tasks += 1;
-		state.skipped.noteStep(task.task_id);
-	} else if (task.history === null) loseHistory(state, task);
-	task.one_source &&= task.source === source;
-	task.length += 1;
-	counts.steps += 1;
-	task.now = timeAfter(task.now, step);
-	task.history ??= newDeferredHistory(sets.whole);
-	takeAgent(state, task, step);
-	evaluateStep(state, task, step, occasionIn(task.history, step), numberOf(step, task));
-	recordStep(state, task, step);
-	if (isBlocked(step)) counts.recorded_blocks += 1;
-}
-function recordStep({ sets, tasks, counts }, task, step) {
-	if (task.history === null) return;
-	record(sets.whole, task.history, step, task.now ?? 0);
-	if (!task.history.finished) return;
-	if (!task.ended) counts.ended += 1;
-	task.ended = true;
-	tasks.finish(task);
-}
-function numberOf({ step }, { length }) {
-	return Number.isSafeInteger(step) ? step : length;
-}
-function takeAgent({ sets, is_agent_given }, task, { meta }) {
-	const given = is_agent_given || task.agent !== null ? void 0 : meta?.agent;
-	if (given !== void 0) {
-		task.agent = isMap$3(given) ? given : {};
-		task.view = sets.viewOf(task.agent);
-	}
-	if (task.length === 1 || given !== void 0) task.view.tasks += 1;
-}
-function evaluateStep({ sets, outcomes, onStep }, task, step, occasion, number) {
-	const agent = task.agent ?? noAgent;
-	const context = {
-		step,
-		agent,
-		context: agent,
-		history: task.history ?? newDeferredHistory(sets.whole),
-		now: task.now ?? 0,
-		readings: []
-	};
-	const { set, against } = task.view;
-	const after = evaluateAndCount(set, occasion, context, outcomes.passed);
-	const before = against === null ? null : evaluateAndCount(against, occasion, context, outcomes.passed);
-	onStep?.({
-		task_id: task.task_id,
-		step,
-		occasion,
-		after,
-		before
-	});
-	if (isQuiet(after) && (before === null || isQuiet(before))) return;
-	outcomes.note(task, step, number, after, before);
-}
-const noAgent = {};
-function isQuiet({ policies, passed }) {
-	return policies === passed;
-}
-function endTask(state, step) {
-	const task = state.tasks.find(step.task_id ?? "");
-	if (task === null || task.length === 0 || task.history?.finished === true) return;
-	if (task.history === null) {
-		loseHistory(state, task);
-		return;
-	}
-	const agent_id = task.agent?.agent_id;
-	task.now = timeAfter(task.now, step);
-	evaluateStep(state, task, {
-		...typeof agent_id === "string" && { agent_id },
-		...step
-	}, "end", null);
-	recordStep(state, task, step);
-}
-function noteEvaluation({ tasks, skipped }, task_id) {
-	if (tasks.find(task_id) === null) skipped.noteEvaluation(task_id);
-}
-function loseHistory({ skipped }, task) {
-	if (!task.history_lost) skipped.noteLost(task.task_id);
-	task.history_lost = true;
-}
-function resultOf({ sets, outcomes, skipped, counts }) {
-	const { tasks, steps, ended, recorded_blocks, unreadable_lines } = counts;
-	return {
-		tasks,
-		steps,
-		unfinished_tasks: tasks - ended,
-		...outcomes.result(),
-		recorded_blocks,
-		unreadable_lines,
-		...skipped.result(),
-		rejected: sets.whole.dropped
-	};
-}
-
 // engine/impact/diff-policies.ts
 function pairPolicies(old, next) {
 	const before = new Map((old?.policies ?? []).map((policy) => [policy.name, policy]));
@@ -23093,7 +22572,7 @@ function withTightened(pairs, left) {
 		return old === void 0 ? pair : pairOf(old, next);
 	});
 }
-function changeOf({ old, next, members }) {
+function changeOf$1({ old, next, members }) {
 	if (old === null) return next && {
 		name: next.name,
 		change: "added",
@@ -23158,11 +22637,11 @@ function waiverDays$1(old, next, agent_key) {
 			path: "waiver",
 			...until !== void 0 && { old: lastDayOf(until) },
 			...now !== void 0 && { new: lastDayOf(now) },
-			effect: effectOf(until ?? 0, now ?? 0)
+			effect: effectOf$1(until ?? 0, now ?? 0)
 		};
 	};
 }
-function effectOf(until, now) {
+function effectOf$1(until, now) {
 	return now > until ? "looser" : "stricter";
 }
 
@@ -23213,7 +22692,7 @@ function forAgent(pair, before, after, daysOf) {
 	const [was, is] = [old !== null && before.has(old.name), next !== null && after.has(next.name)];
 	if (!was && !is) return null;
 	const waiver = daysOf(pair);
-	const members = [...changeOf(pair)?.members ?? [], ...waiver === null ? [] : [waiver]];
+	const members = [...changeOf$1(pair)?.members ?? [], ...waiver === null ? [] : [waiver]];
 	const name = next?.name ?? old?.name ?? "";
 	const names = {
 		name,
@@ -23236,7 +22715,7 @@ function forAgent(pair, before, after, daysOf) {
 // engine/impact/diff.ts
 function diffManifests(old, next, agents = []) {
 	const pairs = pairPolicies(old, next);
-	const policies = pairs.flatMap((pair) => changeOf(pair) ?? []);
+	const policies = pairs.flatMap((pair) => changeOf$1(pair) ?? []);
 	const waivers = diffWaivers(old, next, pairs);
 	const for_agents = diffAgents(old, next, pairs, agents);
 	return {
@@ -23381,28 +22860,75 @@ function manifestWords({ old, new: next }) {
 	}
 	return `${old.name === next.name ? next.name : `${old.name} → ${next.name}`} ${old.version === next.version ? next.version : `${old.version} → ${next.version}`}`;
 }
-function summaryWords({ compared, counts, affected_agents, ungoverned_agents }) {
-	const found = Object.keys(counts).filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
-	const agents = [...affected_agents.length > 0 ? [`${counted$2(affected_agents.length, "agent")} affected`] : [], ...ungoverned_agents.length > 0 ? [`${ungoverned_agents.length} ungoverned`] : []];
-	if (compared === 0 && found.length === 0) return "0 manifests compared";
-	const what = found.length === 0 ? "no effective change" : found.join(", ");
-	return `${counted$2(compared, "manifest")} compared: ${[what, ...agents.length > 0 ? [agents.join(", ")] : []].join("; ")}`;
+const policy$1 = ["policy", "policies"];
+const waiver$1 = ["waiver", "waivers"];
+function changeWords({ manifests }) {
+	const policies = manifests.flatMap((one) => one.policies);
+	const waivers = manifests.flatMap((one) => one.waivers);
+	const of = (list, wanted) => list.filter(({ change }) => change === wanted).length;
+	const found = [
+		[
+			of(policies, "removed"),
+			policy$1,
+			["is removed", "are removed"]
+		],
+		[
+			of(policies, "looser"),
+			policy$1,
+			["becomes looser", "become looser"]
+		],
+		[
+			of(waivers, "looser"),
+			waiver$1,
+			["is added or lasts longer", "are added or last longer"]
+		],
+		[
+			of(policies, "changed"),
+			policy$1,
+			["changes in a way that may be looser", "change in a way that may be looser"]
+		],
+		[
+			of(policies, "stricter"),
+			policy$1,
+			["becomes stricter", "become stricter"]
+		],
+		[
+			of(policies, "added"),
+			policy$1,
+			["is added", "are added"]
+		],
+		[
+			of(waivers, "stricter"),
+			waiver$1,
+			["ends earlier", "end earlier"]
+		]
+	].filter(([count]) => count > 0).map(([count, [one, many], verb]) => `${counted(count, one, many)} ${verb[count === 1 ? 0 : 1]}`);
+	return found.length === 0 ? "no policy changes its effect" : listed$3(found, { max: 9 });
 }
-function counted$2(count, noun) {
-	return `${count} ${noun}${count === 1 ? "" : "s"}`;
+function summaryWords(report) {
+	const { compared, affected_agents, ungoverned_agents } = report;
+	if (compared === 0 && report.manifests.length === 0) return "0 manifests compared";
+	const agents = [...affected_agents.length > 0 ? [`${counted(affected_agents.length, "agent")} affected`] : [], ...ungoverned_agents.length > 0 ? [`${ungoverned_agents.length} ungoverned`] : []];
+	const words = [changeWords(report), ...agents.length > 0 ? [agents.join(", ")] : []];
+	return `${counted(compared, "manifest")} compared: ${words.join("; ")}`;
+}
+function notCompared$1(left_out) {
+	return left_out.length === 0 ? [] : [`not compared, because of errors now or before: ${listed$3(left_out)}`];
 }
 
 // engine/impact/diff-markdown.ts
-function diffMarkdown(report) {
+const changeLegend = "A policy that is **added** or **stricter** allows nothing that was blocked before. One that is **removed** or **looser** stops less than before. For **changed** neither is certain.";
+function diffMarkdown(report, left_out = []) {
 	const ungoverned = report.ungoverned_agents.map((key) => `- ${markdownCode(key)} is **ungoverned**: no policy is left`);
 	return `${[
 		markdownText(summaryWords(report)),
 		...ungoverned.length > 0 ? [ungoverned.join("\n")] : [],
+		...notCompared$1(left_out.map((path) => markdownCode(shortened(path, 200)))).map((words) => `**${capitalized(words)}**`),
 		...report.manifests.flatMap(manifestParts$1)
 	].join("\n\n")}\n`;
 }
 function manifestParts$1(diff) {
-	const rows = [...diff.policies.toSorted(byChange).map(policyRow), ...diff.waivers.map((waiver) => row(mark$1(waiver.change), markdownText(waiverWords(waiver)), ""))];
+	const rows = [...diff.policies.toSorted(byChange).map(policyRow), ...diff.waivers.map((waiver) => row(mark$2(waiver.change), markdownText(waiverWords(waiver)), ""))];
 	const agents = diff.agents.filter(({ policies }) => policies.length > 0);
 	return [
 		`### ${markdownCode(diff.path)} ${markdownText(manifestWords(diff))}`,
@@ -23419,18 +22945,21 @@ function manifestParts$1(diff) {
 	];
 }
 function policyRow(policy) {
-	return row(mark$1(policy.change), nameOf(policy), policy.members.map(memberPart).join("<br>"));
+	return row(mark$2(policy.change), nameOf(policy), policy.members.map(memberPart).join("<br>"));
 }
 function memberPart(member) {
 	const { path, what } = memberWords(member);
 	return `${markdownCode(shortened(path))} ${markdownText(what)}`;
 }
 function agentRow({ agent_key, name, risk_classification, policies }) {
-	const changes = policies.toSorted(byChange).map((policy) => [`${mark$1(policy.change)} ${nameOf(policy)}`, ...ownMembers(policy).map(memberPart)].join(", "));
+	const changes = policies.toSorted(byChange).map((policy) => [policyMarkdown(policy), ...ownMembers(policy).map(memberPart)].join(", "));
 	const agent = name === null ? markdownCode(agent_key) : `${markdownCode(agent_key)} ${markdownText(name)}`;
 	return row(agent, risk_classification, changes.join("<br>"));
 }
-function mark$1(change) {
+function policyMarkdown(policy) {
+	return `${mark$2(policy.change)} ${nameOf(policy)}`;
+}
+function mark$2(change) {
 	return change === "looser" || change === "removed" ? `**${change}**` : changeWord(change);
 }
 function nameOf({ name, old_name }) {
@@ -23438,6 +22967,797 @@ function nameOf({ name, old_name }) {
 }
 function markdownText(text) {
 	return markdownText$1(shortened(text));
+}
+
+// engine/impact/replay-causes.ts
+function effectOf({ policy }, result, outcome) {
+	if (result.waived) return "waived";
+	if (result.mode === "observe") return "observed";
+	if (!stopsStep(policy, result)) return "warns";
+	return outcome === "ask" ? "asks" : "blocks";
+}
+function causesOf(listed, decision) {
+	return violationsOf(listed, decision).filter(({ effect }) => effect === "blocks" || effect === "asks");
+}
+function differencesOf(listed, before, after) {
+	const [old, now] = [violationsOf(listed, before), violationsOf(listed, after)];
+	const keyOf = ({ name, effect }) => `${effect} ${name}`;
+	const without = (some, others) => {
+		const keys = new Set(others.map(keyOf));
+		return some.filter((cause) => !keys.has(keyOf(cause)));
+	};
+	return [...without(now, old), ...without(old, now)];
+}
+function violationsOf(listed, { violations, outcome }) {
+	return violations.flatMap((result) => {
+		const policy = listed[result.policy_id];
+		return policy === void 0 ? [] : [causeOf(policy, result, outcome)];
+	});
+}
+function causeOf(policy, result, outcome) {
+	const { name, severity, violation_details: details } = result;
+	return {
+		name,
+		side: policy.side,
+		severity,
+		effect: effectOf(policy, result, outcome),
+		code: details?.code ?? "",
+		reason: details?.reason ?? "",
+		remedy: details?.remedy ?? null,
+		manifest: policy.file,
+		line: policy.line
+	};
+}
+
+// engine/impact/replay-list.ts
+function createList(max) {
+	const ranks = [];
+	let total = 0;
+	return {
+		add: (rank, make) => {
+			total += 1;
+			ranks[rank] ??= [];
+			const list = ranks[rank];
+			if (list.length < max) list.push(make());
+		},
+		result: () => ({
+			total,
+			listed: ranks.flat().slice(0, max)
+		})
+	};
+}
+
+// engine/impact/replay-tally.ts
+function newTally({ listed }) {
+	const zeros = {
+		approved: 0,
+		violated: 0,
+		blocked: 0,
+		asked: 0,
+		tasks_violated: 0,
+		example: null
+	};
+	return {
+		passed: new Float64Array(listed.length),
+		counts: listed.map(() => ({ ...zeros }))
+	};
+}
+function countDecision({ passed, counts }, { listed }, decision, task, place) {
+	if (decision.policies === decision.passed) return;
+	for (const result of decision.policies) {
+		const { policy_id: id } = result;
+		const [policy, own] = [listed[id], counts[id]];
+		if (policy === void 0 || own === void 0) continue;
+		if (result.violated) {
+			own.violated += 1;
+			const effect = effectOf(policy, result, decision.outcome);
+			if (effect === "blocks") own.blocked += 1;
+			if (effect === "asks") own.asked += 1;
+			task.violated ??= /* @__PURE__ */ new Set();
+			if (task.violated.has(id)) continue;
+			task.violated.add(id);
+			own.tasks_violated += 1;
+			const { task_id, step } = place();
+			own.example ??= {
+				task_id,
+				step
+			};
+		} else if (result.approved_by_step !== void 0) {
+			own.approved += 1;
+			passed[id] = (passed[id] ?? 0) + 1;
+		}
+	}
+}
+function rowsOf(tally, sets, side) {
+	return sets.listed.flatMap(({ policy, file, line, side: own }, id) => {
+		const counts = tally.counts[id];
+		if (own !== side || counts === void 0) return [];
+		const { name, severity, mode, scope } = policy;
+		const passed = tally.passed[id] ?? 0;
+		return [{
+			name,
+			manifest: file,
+			line,
+			severity,
+			mode,
+			scope,
+			tasks: tasksWith(sets, side, id),
+			applicable: passed + counts.violated,
+			passed,
+			...counts
+		}];
+	});
+}
+function tasksWith({ views }, side, id) {
+	let tasks = 0;
+	for (const view of views()) if ((side === "new" ? view.set : view.against)?.policies.some(({ policy }) => policy.id === id)) tasks += view.tasks;
+	return tasks;
+}
+
+// engine/impact/replay-tasks.ts
+function newMarks() {
+	return {
+		blocked: false,
+		asked: false,
+		warned: false
+	};
+}
+function mark$1(marks, outcome) {
+	if (outcome === "block") marks.blocked = true;
+	else if (outcome === "ask") marks.asked = true;
+	else if (outcome === "warn") marks.warned = true;
+}
+function changeOf(old, now) {
+	if (old.blocked !== now.blocked) return now.blocked ? "newly_blocked" : "no_longer_blocked";
+	return now.asked && !old.asked && !old.blocked ? "newly_asked" : null;
+}
+function createReplayedTasks(bounds, begin) {
+	const table = {
+		...bounds,
+		begin,
+		running: /* @__PURE__ */ new Map(),
+		ended: /* @__PURE__ */ new Map(),
+		past: /* @__PURE__ */ new Map(),
+		last: null
+	};
+	return {
+		open: (task_id, source) => open(table, task_id, source),
+		find: (task_id) => find(table, task_id),
+		finish: (task) => finish(table, task)
+	};
+}
+function find({ last, running, ended, past }, task_id) {
+	if (last?.task_id === task_id) return last;
+	return running.get(task_id) ?? ended.get(task_id) ?? past.get(task_id) ?? null;
+}
+function open(table, task_id, source) {
+	const known = find(table, task_id);
+	if (known !== null && known === table.last) return known;
+	const task = known ?? table.begin(task_id, source);
+	table.last = task;
+	table.ended.delete(task_id);
+	table.past.delete(task_id);
+	table.running.delete(task_id);
+	table.running.set(task_id, task);
+	if (table.running.size > table.max_running) dropFirst(table, table.running);
+	return task;
+}
+function finish(table, task) {
+	const { ended, running } = table;
+	running.delete(task.task_id);
+	if (table.last === task) table.last = null;
+	ended.delete(task.task_id);
+	ended.set(task.task_id, task);
+	if (ended.size > table.max_ended) dropFirst(table, ended);
+}
+function dropFirst({ past, max_past }, tasks) {
+	const [task] = tasks.values();
+	if (task === void 0) return;
+	tasks.delete(task.task_id);
+	task.history = null;
+	task.first_flip = null;
+	if (task.ended) task.agent = null;
+	past.set(task.task_id, task);
+	if (past.size <= max_past) return;
+	const [oldest] = past.keys();
+	if (oldest !== void 0) past.delete(oldest);
+}
+function newReplayedTask(task_id, source, agent, view) {
+	return {
+		task_id,
+		source,
+		one_source: true,
+		history: null,
+		length: 0,
+		now: null,
+		agent,
+		view,
+		ended: false,
+		history_lost: false,
+		after: newMarks(),
+		before: newMarks(),
+		flipped: false,
+		first_flip: null,
+		blocked_step: null,
+		violated: null
+	};
+}
+
+// engine/impact/replay-outcomes.ts
+function createOutcomes(sets, max_listed) {
+	const { listed, is_compared } = sets;
+	const tally = newTally(sets);
+	const first_blocks = createList(max_listed);
+	const flips = createList(max_listed);
+	const tasks = {
+		blocked: 0,
+		asked: 0,
+		warned: 0,
+		flipped: 0,
+		newly_blocked: 0,
+		newly_asked: 0,
+		no_longer_blocked: 0
+	};
+	const noteTask = (task, after, before) => {
+		const was = changeOf(task.before, task.after);
+		markAndCount(task.after, after, tasks);
+		if (before === null) return;
+		mark$1(task.before, before);
+		const is = changeOf(task.before, task.after);
+		if (was !== null) tasks[was] -= 1;
+		if (is !== null) tasks[is] += 1;
+	};
+	return {
+		passed: tally.passed,
+		note: (task, step, number, after, before) => {
+			const place = () => placeOf(task, step, number);
+			countDecision(tally, sets, after, task, place);
+			if (after.blocked && !task.after.blocked && !task.after.asked) first_blocks.add(after.outcome === "block" ? 0 : 1, () => ({
+				...place(),
+				outcome: after.outcome,
+				policies: causesOf(listed, after)
+			}));
+			if (after.outcome === "block" && !task.after.blocked) task.blocked_step = number;
+			noteTask(task, after.outcome, before?.outcome ?? null);
+			if (before === null) return;
+			countDecision(tally, sets, before, task, place);
+			if (before.outcome === after.outcome) return;
+			const policies = () => differencesOf(listed, before, after);
+			const flip = () => ({
+				...place(),
+				before: before.outcome,
+				after: after.outcome,
+				policies: policies()
+			});
+			if (!task.flipped) {
+				tasks.flipped += 1;
+				task.flipped = true;
+				task.first_flip = flip();
+			}
+			flips.add(rankOf(before.outcome, after.outcome), flip);
+		},
+		result: () => ({
+			blocked_tasks: tasks.blocked,
+			asked_tasks: tasks.asked,
+			warned_tasks: tasks.warned,
+			flipped_tasks: is_compared ? tasks.flipped : null,
+			newly_blocked_tasks: is_compared ? tasks.newly_blocked : null,
+			newly_asked_tasks: is_compared ? tasks.newly_asked : null,
+			no_longer_blocked_tasks: is_compared ? tasks.no_longer_blocked : null,
+			policies: rowsOf(tally, sets, "new"),
+			old_policies: is_compared ? rowsOf(tally, sets, "old") : null,
+			first_blocks: first_blocks.result(),
+			flips: flips.result()
+		})
+	};
+}
+function markAndCount(marks, outcome, counter) {
+	if (outcome === "allow") return;
+	const key = {
+		block: "blocked",
+		ask: "asked",
+		warn: "warned"
+	}[outcome];
+	if (!marks[key]) counter[key] += 1;
+	mark$1(marks, outcome);
+}
+function rankOf(before, after) {
+	if (after === "block") return 0;
+	if (before === "block") return 1;
+	return before === "ask" || after === "ask" ? 2 : 3;
+}
+function placeOf({ task_id, source, one_source }, evaluated, step) {
+	const { step_type, verb, step_name } = evaluated;
+	return {
+		task_id,
+		source: one_source ? source : null,
+		step,
+		step_type,
+		verb: verb ?? null,
+		step_name: step_name ?? null
+	};
+}
+
+// engine/impact/replay-sets.ts
+function createSets(policies, against) {
+	const listed = [...listedOf(policies, "new"), ...against === null ? [] : listedOf(against, "old")];
+	const whole = compile(listed.map(({ policy }, id) => ({
+		...policy,
+		id
+	})));
+	const known = /* @__PURE__ */ new Map();
+	const setFor = (side, given, agent) => withPolicies(whole, whole.policies.flatMap((compiled) => {
+		const one = listed[compiled.policy.id];
+		const applied = one?.side === side ? given.onAgent(one, agent) : null;
+		return applied === null ? [] : [{
+			...compiled,
+			policy: {
+				...applied,
+				id: compiled.policy.id
+			}
+		}];
+	}));
+	return {
+		whole,
+		listed,
+		is_compared: against !== null,
+		viewOf: (agent) => {
+			const key = JSON.stringify([policies.keyOf(agent), against?.keyOf(agent)]);
+			const found = known.get(key);
+			if (found !== void 0) return found;
+			const view = {
+				set: setFor("new", policies, agent),
+				against: against && setFor("old", against, agent),
+				tasks: 0
+			};
+			known.set(key, view);
+			return view;
+		},
+		views: () => known.values()
+	};
+}
+function listedOf({ policies }, side) {
+	return policies.map((policy) => ({
+		...policy,
+		side
+	}));
+}
+
+// engine/impact/replay-skipped.ts
+const maxNames$1 = 100;
+const maxWaiting = 5e4;
+const reason = "no step is recorded: each evaluation of it blocked or asked";
+function createSkipped() {
+	const waiting = /* @__PURE__ */ new Set();
+	const lost = [];
+	let lost_total = 0;
+	let forgotten = 0;
+	return {
+		noteEvaluation: (task_id) => {
+			if (waiting.size < maxWaiting) waiting.add(task_id);
+			else if (!waiting.has(task_id)) forgotten += 1;
+		},
+		noteStep: (task_id) => {
+			if (waiting.size > 0) waiting.delete(task_id);
+		},
+		noteLost: (task_id) => {
+			lost_total += 1;
+			if (lost.length < maxNames$1) lost.push(task_id);
+		},
+		result: () => ({
+			history_lost: {
+				total: lost_total,
+				listed: lost
+			},
+			skipped_tasks: {
+				total: waiting.size + forgotten,
+				listed: [...waiting].slice(0, maxNames$1).map((task_id) => ({
+					task_id,
+					reason
+				}))
+			}
+		})
+	};
+}
+
+// engine/impact/replay.ts
+const bounds = {
+	max_ended: 1e3,
+	max_past: 1e6
+};
+const oneByOne = {
+	max_running: 1,
+	max_ended: 1,
+	max_past: 0
+};
+function createReplay(options) {
+	const { policies, against = null, agent = null, max_running = 1e4, max_listed = 1e3, onStep = null } = options;
+	const sets = createSets(policies, against);
+	const tasks = createReplayedTasks(options.one_by_one ? oneByOne : {
+		max_running,
+		...bounds
+	}, (task_id, source) => {
+		const given = typeof agent === "function" ? agent(task_id) : agent;
+		return newReplayedTask(task_id, source, given, sets.viewOf(given ?? {}));
+	});
+	const state = {
+		sets,
+		tasks,
+		is_agent_given: agent !== null,
+		onStep,
+		outcomes: createOutcomes(sets, max_listed),
+		skipped: createSkipped(),
+		counts: {
+			tasks: 0,
+			steps: 0,
+			ended: 0,
+			recorded_blocks: 0,
+			unreadable_lines: 0
+		}
+	};
+	return {
+		add: (line, source = "") => {
+			if (line.kind === "step") addStep(state, line.step, source);
+			else if (line.kind === "end") endTask(state, line.step);
+			else if (line.kind === "evaluation") noteEvaluation(state, line.row.task_id);
+			else if (line.kind === "problem") state.counts.unreadable_lines += 1;
+		},
+		comparisonOf: (task_id) => comparisonOf$1(tasks.find(task_id)),
+		finish: () => resultOf(state)
+	};
+}
+function addStep(state, step, source) {
+	const { sets, tasks, counts } = state;
+	const task = tasks.open(step.task_id ?? "", source);
+	if (task.length === 0) {
+		counts.tasks += 1;
+		state.skipped.noteStep(task.task_id);
+	} else if (task.history === null) loseHistory(state, task);
+	task.one_source &&= task.source === source;
+	task.length += 1;
+	counts.steps += 1;
+	task.now = timeAfter(task.now, step);
+	task.history ??= newDeferredHistory(sets.whole);
+	takeAgent(state, task, step);
+	evaluateStep(state, task, step, occasionIn(task.history, step), numberOf(step, task));
+	recordStep(state, task, step);
+	if (isBlocked(step)) counts.recorded_blocks += 1;
+}
+function recordStep({ sets, tasks, counts }, task, step) {
+	if (task.history === null) return;
+	record(sets.whole, task.history, step, task.now ?? 0);
+	if (!task.history.finished) return;
+	if (!task.ended) counts.ended += 1;
+	task.ended = true;
+	tasks.finish(task);
+}
+function numberOf({ step }, { length }) {
+	return Number.isSafeInteger(step) ? step : length;
+}
+function takeAgent({ sets, is_agent_given }, task, { meta }) {
+	const given = is_agent_given || task.agent !== null ? void 0 : meta?.agent;
+	if (given !== void 0) {
+		task.agent = isMap$3(given) ? given : {};
+		task.view = sets.viewOf(task.agent);
+	}
+	if (task.length === 1 || given !== void 0) task.view.tasks += 1;
+}
+function evaluateStep({ sets, outcomes, onStep }, task, step, occasion, number) {
+	const agent = task.agent ?? noAgent;
+	const context = {
+		step,
+		agent,
+		context: agent,
+		history: task.history ?? newDeferredHistory(sets.whole),
+		now: task.now ?? 0,
+		readings: []
+	};
+	const { set, against } = task.view;
+	const after = evaluateAndCount(set, occasion, context, outcomes.passed);
+	const before = against === null ? null : evaluateAndCount(against, occasion, context, outcomes.passed);
+	onStep?.({
+		task_id: task.task_id,
+		step,
+		occasion,
+		after,
+		before
+	});
+	if (isQuiet(after) && (before === null || isQuiet(before))) return;
+	outcomes.note(task, step, number, after, before);
+}
+const noAgent = {};
+function isQuiet({ policies, passed }) {
+	return policies === passed;
+}
+function endTask(state, step) {
+	const task = state.tasks.find(step.task_id ?? "");
+	if (task === null || task.length === 0 || task.history?.finished === true) return;
+	if (task.history === null) {
+		loseHistory(state, task);
+		return;
+	}
+	const agent_id = task.agent?.agent_id;
+	task.now = timeAfter(task.now, step);
+	evaluateStep(state, task, {
+		...typeof agent_id === "string" && { agent_id },
+		...step
+	}, "end", null);
+	recordStep(state, task, step);
+}
+function noteEvaluation({ tasks, skipped }, task_id) {
+	if (tasks.find(task_id) === null) skipped.noteEvaluation(task_id);
+}
+function loseHistory({ skipped }, task) {
+	if (!task.history_lost) skipped.noteLost(task.task_id);
+	task.history_lost = true;
+}
+function comparisonOf$1(task) {
+	if (task === null || task.history === null) return null;
+	const { before, after, first_flip, blocked_step } = task;
+	const change = changeOf(before, after);
+	return {
+		change,
+		first_flip,
+		blocked_step: change === "newly_blocked" ? blocked_step : null
+	};
+}
+function resultOf({ sets, outcomes, skipped, counts }) {
+	const { tasks, steps, ended, recorded_blocks, unreadable_lines } = counts;
+	return {
+		tasks,
+		steps,
+		unfinished_tasks: tasks - ended,
+		...outcomes.result(),
+		recorded_blocks,
+		unreadable_lines,
+		...skipped.result(),
+		rejected: sets.whole.dropped
+	};
+}
+
+// engine/impact/replay-findings.ts
+function neverApplied({ policies, tasks, unfinished_tasks }) {
+	const ended = tasks - unfinished_tasks;
+	return policies.flatMap((policy) => isNeverApplied(policy, ended) ? findingsOn(policy) : []).sort(byPlace);
+}
+function isNeverApplied({ applicable, tasks, scope }, ended) {
+	if (applicable > 0 || tasks === 0 || scope === "agent_registration") return false;
+	return scope === "step_execution" || ended > 0;
+}
+function findingsOn({ name, manifest: file, line, tasks }) {
+	if (file === null || line === null) return [];
+	const of = tasks === 1 ? "the replayed task" : `${tasks} replayed tasks`;
+	const message = `the policy ${quote$2(name)} applied to no step of ${of}: compare its target with their steps`;
+	return [{
+		id: "never-applied",
+		severity: severityOf("never-applied"),
+		message,
+		file,
+		line,
+		column: 1,
+		path: ""
+	}];
+}
+
+// engine/impact/impact-words.ts
+const taskChanges = [
+	["newly_blocked_tasks", "would now be blocked"],
+	["newly_asked_tasks", "would now wait for a person"],
+	["no_longer_blocked_tasks", "would no longer be blocked"]
+];
+function changeSentence$1(counts, kind = "recorded") {
+	const tasks = counted(counts.tasks ?? 0, `${kind} task`);
+	const flipped = counts.flipped_tasks ?? 0;
+	const found = taskChanges.map(([name, what]) => [counts[name] ?? 0, what]);
+	const others = [flipped, `${flipped === 1 ? "has" : "have"} a step that would end otherwise`];
+	return shareOf(tasks, found) ?? shareOf(tasks, [others]) ?? `${tasks} replayed, and every step ends as before`;
+}
+function outcomeSentence({ blocked_tasks, asked_tasks, warned_tasks, ...result }) {
+	const tasks = counted(result.tasks, "recorded task");
+	return shareOf(tasks, [
+		[blocked_tasks, "would be blocked"],
+		[asked_tasks, "would wait for a person"],
+		[warned_tasks, "would violate a policy that only warns"]
+	]) ?? `${tasks} replayed, and every step would be allowed`;
+}
+function shareOf(tasks, found) {
+	const parts = found.filter(([count]) => count > 0).map(([count, what], index) => `${count.toLocaleString("en-US")}${index === 0 ? ` of ${tasks}` : ""} ${what}`);
+	return parts.length === 0 ? null : parts.join(", ");
+}
+function replayedWords({ tasks, steps }, under) {
+	return `replayed ${counted(tasks, "task")} with ${counted(steps, "step")} under ${under}`;
+}
+const pathNote = "Each task is replayed from its first step to its last. A step that would be blocked happened all the same when it was recorded. What the agent would have done instead is not known, so the steps after it are counted as they were recorded.";
+const reasons = {
+	payload_erased: "a payload was erased",
+	metadata_only: "recorded without payloads",
+	pruned: "the retention period of a step is over",
+	too_long: "more than 10,000 steps or 8 MiB in one task",
+	too_many: "more than one replay takes, which is 10,000 tasks of 200 agents, 30,000 steps (fewer with more than 60 policies) or 64 MiB; the latest tasks are replayed. Use a shorter period, or --agent"
+};
+function leftOutWords(left_out) {
+	return left_out.filter(({ tasks }) => tasks > 0).map(({ reason, tasks }) => `${counted(tasks, "task")} left out: ${reasons[reason]}`);
+}
+function doubtsOf(result) {
+	const { recorded_blocks, unfinished_tasks, unreadable_lines, history_lost, skipped_tasks, rejected } = result;
+	const skipped = skipped_tasks.listed.map(({ task_id }) => task_id);
+	return [...[
+		[
+			recorded_blocks,
+			"step",
+			"recorded as blocked"
+		],
+		[
+			unfinished_tasks,
+			"task",
+			"without an end, so without the policies of finished tasks"
+		],
+		[
+			history_lost.total,
+			"task",
+			`with an incomplete history, because too many tasks ran at once: ${some(history_lost.listed)}`
+		],
+		[
+			skipped_tasks.total,
+			"task",
+			`skipped, ${skipped_tasks.listed[0]?.reason}: ${some(skipped)}`
+		],
+		[
+			unreadable_lines,
+			"line",
+			"left out, because unreadable"
+		]
+	].flatMap(([count, noun, what]) => count === 0 ? [] : [`${counted(count, noun)} ${what}`]), ...rejected.map(({ name, reason }) => `policy \`${name}\` is not in effect: ${reason}`)];
+}
+function summaryOf$1({ result, under, compared_with, recorded_in, left_out }) {
+	const compared = comparedWords(result, compared_with);
+	return {
+		replayed: [replayedWords(result, under), ...recorded_in === null ? [] : [`recorded in ${recorded_in}`]],
+		found: [outcomeSentence(result), ...compared === null ? [] : [compared]],
+		doubts: [...leftOutWords(left_out), ...doubtsOf(result)]
+	};
+}
+function comparedWords({ flips, ...result }, compared_with) {
+	if (result.flipped_tasks === null) return null;
+	const steps = `${counted(flips.total, "step")} in ${counted(result.flipped_tasks, "task")} ${flips.total === 1 ? "changes" : "change"}`;
+	return `compared with ${compared_with}: ${changeSentence$1(result)}${flips.total === 0 ? "" : `; ${steps}`}`;
+}
+const maxNames = 5;
+function some(names) {
+	return `${names.slice(0, maxNames).map((name) => `\`${short(name)}\``).join(", ")}${names.length > maxNames ? ", …" : ""}`;
+}
+function short(text, max = 60) {
+	return text.length > max ? `${text.slice(0, max - 1)}…` : text;
+}
+function stepWords({ step_type, verb, step_name }) {
+	return [
+		step_type,
+		verb,
+		step_name
+	].flatMap((part) => part ?? []).join(" ");
+}
+const outcomes = {
+	allow: "allowed",
+	warn: "allowed, with a warning",
+	ask: "a person is asked",
+	block: "blocked"
+};
+function outcomeWords({ before, after }) {
+	return [before === null ? "" : `${outcomes[before]} → `, outcomes[after]];
+}
+function shownSteps({ flipped_tasks, flips, first_blocks }, max = Number.POSITIVE_INFINITY) {
+	const is_compared = flipped_tasks !== null;
+	const blocks = first_blocks.listed.map(({ outcome, ...place }) => ({
+		...place,
+		before: null,
+		after: outcome
+	}));
+	const listed = (is_compared ? flips.listed : blocks).slice(0, max);
+	const { total } = is_compared ? flips : first_blocks;
+	const what = is_compared ? "steps whose outcome changes" : "first steps that would not have been allowed";
+	const of = is_compared ? `${total}` : counted(total, "task");
+	return {
+		title: total === 0 ? null : `${what} (${listed.length} of ${of})`,
+		listed
+	};
+}
+const policyHeads = [
+	"policy",
+	"severity",
+	"applied",
+	"passed",
+	"violated",
+	"blocked",
+	"asked",
+	"tasks",
+	""
+];
+function policyCells(result) {
+	return result.policies.toSorted(byWeight).map((policy) => {
+		const { name, severity, mode, applicable, passed, violated, blocked, asked, tasks_violated } = policy;
+		const counts = [
+			applicable,
+			passed,
+			violated,
+			blocked,
+			asked,
+			tasks_violated
+		].map(String);
+		return [
+			short(name),
+			`${severity}${mode === "observe" ? ", observed" : ""}`,
+			...counts,
+			remarkOn(policy, result)
+		];
+	});
+}
+function byWeight(a, b) {
+	return b.blocked - a.blocked || b.asked - a.asked || b.violated - a.violated || b.applicable - a.applicable;
+}
+function remarkOn(policy, { tasks, unfinished_tasks }) {
+	const { applicable, violated, scope } = policy;
+	if (scope === "agent_registration") return "at registration only";
+	if (policy.tasks === 0) return "for a higher risk level";
+	if (isNeverApplied(policy, tasks - unfinished_tasks)) return "never applied";
+	if (applicable === 0) return "no task has ended";
+	if (violated === applicable) return "always violated";
+	return violated === 0 ? "never violated" : "";
+}
+
+// engine/impact/impact-markdown.ts
+function impactMarkdown(shown, { address = null, maxSteps = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } = {}) {
+	const { replayed, found, doubts } = summaryOf$1(shown);
+	const { title, listed } = shownSteps(shown.result, maxSteps);
+	const placeOf = ({ manifest, line, side }) => manifest === null ? "" : placeMarkdown(shortened(manifest, 300), line, side === "new" ? address : null);
+	const steps = listed.map((step) => row(...stepCells(step, placeOf, shown.commandFor)));
+	const policies = policyCells(shown.result).map((cells) => row(...cells.map(markdownText$1)));
+	const findings = shown.findings.map(({ id, file, line, message }) => `- ${placeMarkdown(file, line, null)} ${id}: ${messageMarkdown(message)}`);
+	const facts = [
+		...replayed,
+		...doubts,
+		pathNote
+	].map((line) => `- ${messageMarkdown(capitalized(line))}`);
+	return [
+		found.map((line) => `**${messageMarkdown(capitalized(line))}**`).join("<br>"),
+		limited(facts, maxBytes / 4).texts.join("\n"),
+		...title === null ? [] : [`**${capitalized(title)}**`, tableWithin(stepHeads(shown.result.flipped_tasks !== null), steps, maxBytes / 2)],
+		tableWithin(policyHeads.map(capitalized), policies, maxBytes / 4),
+		...findings.length === 0 ? [] : ["**Findings**", findings.join("\n")]
+	];
+}
+function tableWithin(heads, rows, maxBytes) {
+	const { texts, more } = limited(rows, maxBytes);
+	return `${table(heads, texts)}${more === 0 ? "" : `\n\n${counted(more, "more row")}: \`svc replay\` prints all of them.`}`;
+}
+function stepHeads(is_compared) {
+	return [
+		"Task",
+		"Step",
+		is_compared ? "Before → after" : "Outcome",
+		"Policy, and why"
+	];
+}
+function stepCells(step, placeOf, commandFor = () => null) {
+	const command = commandFor(step);
+	const [before, after] = outcomeWords(step);
+	return [
+		markdownCode(shortened(step.task_id, 100)),
+		`${step.step ?? "its end"}: ${markdownText$1(shortened(stepWords(step), 200))}`,
+		`${before}**${after}**`,
+		[...causeParts(step.policies, placeOf), ...command === null ? [] : [markdownCode(command)]].join("<br>")
+	];
+}
+const maxCauses = 5;
+function causeParts(causes, placeOf) {
+	const now = new Set(causes.filter(({ side }) => side === "new").map(({ name }) => name));
+	const different = causes.filter(({ side, name }) => side === "new" || !now.has(name));
+	const shown = different.slice(0, maxCauses).flatMap((cause) => {
+		const { name, side, reason, remedy } = cause;
+		const place = placeOf(cause);
+		return [[`${side === "old" ? "before: " : ""}${boldName(name)}: ${messageMarkdown(shortened(reason, 300))}`, ...side === "old" || remedy === null ? [] : [`remedy: ${messageMarkdown(shortened(remedy, 300))}`]].join("; "), ...place === "" ? [] : [place]];
+	});
+	const more = different.length - maxCauses;
+	return [...shown, ...more > 0 ? [`${more} more`] : []];
 }
 
 // node_modules/yaml/dist/nodes/identity.js
@@ -30606,48 +30926,6 @@ function pathOf$1({ was, is }) {
 	return is?.file ?? was?.file ?? "";
 }
 
-// engine/impact/replay-findings.ts
-function neverApplied({ policies, tasks, unfinished_tasks }) {
-	const ended = tasks - unfinished_tasks;
-	return policies.flatMap((policy) => isNeverApplied(policy, ended) ? findingsOn(policy) : []).sort(byPlace);
-}
-function isNeverApplied({ applicable, tasks, scope }, ended) {
-	if (applicable > 0 || tasks === 0 || scope === "agent_registration") return false;
-	return scope === "step_execution" || ended > 0;
-}
-function findingsOn({ name, manifest: file, line, tasks }) {
-	if (file === null || line === null) return [];
-	const of = tasks === 1 ? "the replayed task" : `${tasks} replayed tasks`;
-	const message = `the policy ${quote$2(name)} applied to no step of ${of}: compare its target with their steps`;
-	return [{
-		id: "never-applied",
-		severity: severityOf("never-applied"),
-		message,
-		file,
-		line,
-		column: 1,
-		path: ""
-	}];
-}
-
-// engine/impact/replay-markdown.ts
-function placeCells({ task_id, step, step_type, verb, step_name }) {
-	const what = [
-		step_type,
-		verb,
-		step_name
-	].flatMap((part) => part ?? []).join(" ");
-	return [markdownCode(shortened(task_id)), `${step === null ? "its end" : step}: ${markdownText$1(shortened(what))}`];
-}
-const maxCauses = 5;
-function causesMarkdown(causes) {
-	const shown = causes.slice(0, maxCauses).map(({ name, side, reason }) => {
-		return `${side === "old" ? "before: " : ""}**${markdownText$1(shortened(name))}**: ${messageMarkdown(reason)}`;
-	});
-	const more = causes.length - shown.length;
-	return [...shown, ...more > 0 ? [`${more} more`] : []].join("<br>");
-}
-
 // engine/impact/replay-policies.ts
 function policiesOfManifests(manifests) {
 	const policies = manifests.flatMap(policiesOf);
@@ -31196,7 +31474,7 @@ const testFileShape = {
 };
 
 // engine/manifest/unknown-words.ts
-const stepTypes = /* @__PURE__ */ new Set([...stepWords$1.map(({ step_type }) => step_type), ...Object.keys(stepAliases)]);
+const stepTypes = /* @__PURE__ */ new Set([...stepWords$2.map(({ step_type }) => step_type), ...Object.keys(stepAliases)]);
 const knownVerbs = new Set(verbs);
 const properties = new Set(propertyWords.map(({ name }) => name));
 const namespaces = new Set(propertyWords.map(({ name }) => name.slice(0, name.indexOf("."))));
@@ -32098,52 +32376,57 @@ async function isFile(path) {
 	return (await stat(path).catch(() => null))?.isFile() === true;
 }
 
-// engine/trace/read-batches.ts
+// engine/trace/recall/read-lines.ts
 const maxLineBytes = 67108864;
 const newline = 10;
 const tooLong = { problem: `longer than ${maxLineBytes / 1024 / 1024} MiB` };
 async function* readBatches(bytes) {
 	let first = 0;
-	let end = 0;
-	let pending = [];
-	let length = 0;
-	const batch = (whole, is_long) => {
-		const decoded = linesIn(whole, first === 0);
-		const lines = is_long ? [tooLong, ...decoded.slice(1)] : decoded;
-		const made = {
+	for await (const { end, bytes: whole, is_long, is_last } of wholeLines(bytes)) {
+		const text = decoded(whole, first === 0);
+		const found = typeof text === "string" ? text.split("\n") : splitIn(whole).map(({ from, part }) => decoded(part, first === 0 && from === 0));
+		const lines = is_long ? [tooLong, ...found.slice(1)] : found;
+		yield {
 			first,
 			lines,
-			end
+			end: is_last ? end : end + 1
 		};
 		first += lines.length;
-		return made;
-	};
+	}
+}
+async function* wholeLines(bytes) {
+	let begin = 0;
+	let pending = [];
+	let length = 0;
+	const taken = (whole, first, is_last) => ({
+		begin,
+		end: begin + length,
+		bytes: whole,
+		is_long: first > maxLineBytes,
+		is_last
+	});
 	for await (const chunk of bytes) {
 		const last = chunk.lastIndexOf(newline);
-		if (last < 0) {
-			pending.push(chunk);
-			length += chunk.length;
-			end += chunk.length;
-			if (length > maxLineBytes) pending = [];
-			continue;
-		}
-		const is_long = length + chunk.indexOf(newline) > maxLineBytes;
-		end += last + 1;
-		yield batch(Buffer.concat([...pending, chunk.subarray(0, last)]), is_long);
+		const before = length;
+		length += last < 0 ? chunk.length : last;
+		if (last < 0) pending = length > maxLineBytes ? [] : [...pending, chunk];
+		if (last < 0) continue;
+		yield taken(Buffer.concat([...pending, chunk.subarray(0, last)]), before + chunk.indexOf(newline), false);
+		begin += length + 1;
 		pending = [chunk.subarray(last + 1)];
 		length = chunk.length - last - 1;
-		end += length;
 	}
-	if (length > 0) yield batch(Buffer.concat(pending), length > maxLineBytes);
+	if (length > 0) yield taken(Buffer.concat(pending), length, true);
 }
-function linesIn(bytes, at_start) {
-	const whole = decoded(bytes, at_start);
-	if (typeof whole === "string") return whole.split("\n");
+function splitIn(bytes) {
 	const lines = [];
 	for (let from = 0; from <= bytes.length;) {
 		const next = bytes.indexOf(newline, from);
 		const to = next < 0 ? bytes.length : next;
-		lines.push(decoded(bytes.subarray(from, to), at_start && from === 0));
+		lines.push({
+			from,
+			part: bytes.subarray(from, to)
+		});
 		from = to + 1;
 	}
 	return lines;
@@ -32159,7 +32442,7 @@ function decoded(bytes, at_start) {
 	}
 }
 
-// engine/trace/read-trace.ts
+// engine/trace/recall/read-trace.ts
 async function readTrace(bytes, { onLine, onProgress }) {
 	let steps = 0;
 	for await (const { first, lines, end } of readBatches(bytes)) {
@@ -32695,88 +32978,46 @@ function reportJson({ validation, notes, comparison, impact, totals, valid, fail
 	};
 	return `${JSON.stringify(document, null, 2)}\n`;
 }
-function counted$1(count, one, many = `${one}s`) {
-	return `${count} ${count === 1 ? one : many}`;
-}
 function sentenceOf({ errors, warnings, manifests, policies, tests_passed, tests_failed }) {
-	return `${`${counted$1(errors, "error")} and ${counted$1(warnings, "warning")}`} in ${`${counted$1(manifests, "manifest")} with ${counted$1(policies, "valid policy", "valid policies")}`}; ${tests_passed + tests_failed === 0 ? "no test ran" : `tests: ${tests_passed} passed, ${tests_failed} failed`}`;
+	return `${`${counted(errors, "error")} and ${counted(warnings, "warning")}`} in ${`${counted(manifests, "manifest")} with ${counted(policies, "valid policy", "valid policies")}`}; ${tests_passed + tests_failed === 0 ? "no test ran" : `tests: ${tests_passed} passed, ${tests_failed} failed`}`;
 }
 
 // action/report/change-parts.ts
 const maxBytes$2 = 2e5;
-const legend = "A policy that is **added** or **stricter** allows nothing that was blocked before. One that is **removed** or **looser** stops less than before: check that this is wanted. For **changed** neither is certain.";
 function changeParts(comparison) {
 	if (comparison === null) return [];
 	const { base, report, left_out } = comparison;
-	const { texts, more } = limited(diffMarkdown(report).trimEnd().split("\n"), maxBytes$2);
+	const { texts, more } = limited(diffMarkdown(report, left_out).trimEnd().split("\n"), maxBytes$2);
 	return [
 		`## What changes, compared with ${markdownText$1(base.name)}`,
-		`The base is the commit ${markdownCode(base.commit.slice(0, 12))}.${report.manifests.length > 0 ? ` ${legend}` : ""}`,
+		`The base is the commit ${markdownCode(base.commit.slice(0, 12))}.${report.manifests.length > 0 ? ` ${changeLegend}` : ""}`,
 		texts.join("\n"),
-		...more > 0 ? [`${counted(more)}: set \`json-file\` for all of them.`] : [],
-		...left_out.length > 0 ? [`Not compared, because the manifest has errors now or in the base: ${left_out.map(markdownCode).join(", ")}.`] : []
+		...more > 0 ? [`${counted(more, "more line")}: set \`json-file\` for all of them.`] : []
 	];
-}
-function counted(lines) {
-	return lines === 1 ? "1 more line" : `${lines} more lines`;
 }
 
 // action/report/impact-parts.ts
 const maxBytes$1 = 15e4;
 const maxSteps = 30;
-function impactParts(impact) {
+function impactParts({ impact, comparison }, address) {
 	if (impact === null) return [];
-	const { result, traces, is_compared } = impact;
-	const { texts, more } = is_compared ? flips(result) : blocks(result);
-	const heads = is_compared ? [
-		"Task",
-		"Step",
-		"Before",
-		"Now",
-		"Because of"
-	] : [
-		"Task",
-		"Step",
-		"Now",
-		"Because of"
-	];
-	const replayed = `${counted$1(result.tasks, "recorded task")} with ${counted$1(result.steps, "step")} (${counted$1(traces.length, "trace")})`;
-	return [
-		"## Impact on recorded tasks",
-		headline(impact),
-		`Evaluated again, each task as a whole path: ${replayed}.`,
-		...texts.length > 0 ? [table(heads, texts)] : [],
-		...more > 0 ? [`${counted$1(more, "more step")}: \`svc replay\` lists them.`] : [],
-		...remarks(result)
-	];
-}
-function headline({ result, is_compared }) {
-	const { tasks, blocked_tasks, asked_tasks, flipped_tasks } = result;
-	const { newly_blocked_tasks, newly_asked_tasks, no_longer_blocked_tasks } = result;
-	if (!is_compared) return `**${blocked_tasks} of ${counted$1(tasks, "task")} would be blocked; ${asked_tasks} would wait for a person.**`;
-	return `${`**${newly_blocked_tasks ?? 0} of ${counted$1(tasks, "task")} would now be blocked, ${newly_asked_tasks ?? 0} would now wait for a person, ${no_longer_blocked_tasks ?? 0} would no longer be blocked.**`} In ${counted$1(flipped_tasks ?? 0, "task")} at least one step has another outcome.`;
-}
-function flips({ flips: { total, listed } }) {
-	return rowsOf(listed.slice(0, maxSteps).map((flip) => row(...placeCells(flip), flip.before, `**${flip.after}**`, causesMarkdown(flip.policies))), total);
-}
-function blocks({ first_blocks: { total, listed } }) {
-	return rowsOf(listed.slice(0, maxSteps).map((block) => row(...placeCells(block), `**${block.outcome}**`, causesMarkdown(block.policies))), total);
-}
-function rowsOf(rows, total) {
-	const { texts } = limited(rows, maxBytes$1);
-	return {
-		texts,
-		more: total - texts.length
+	const { result, traces } = impact;
+	const { policies } = result;
+	const files = new Set(policies.map(({ manifest }) => manifest)).size;
+	const shown = {
+		result,
+		under: `${counted(policies.length, "policy", "policies")} of ${counted(files, "manifest")}`,
+		compared_with: comparison?.base.name ?? "",
+		recorded_in: counted(traces.length, "trace"),
+		left_out: [],
+		findings: [],
+		commandFor: () => null
 	};
-}
-function remarks({ unfinished_tasks, unreadable_lines, history_lost, skipped_tasks }) {
-	const lines = [
-		...unfinished_tasks > 0 ? [`${counted$1(unfinished_tasks, "task")} without an end`] : [],
-		...unreadable_lines > 0 ? [`${counted$1(unreadable_lines, "line")} left out, because unreadable`] : [],
-		...skipped_tasks.total > 0 ? [`${counted$1(skipped_tasks.total, "task")} skipped`] : [],
-		...history_lost.total > 0 ? [`${counted$1(history_lost.total, "task")} with an incomplete history`] : []
-	];
-	return lines.length === 0 ? [] : [`What makes these numbers less certain: ${lines.join("; ")}.`];
+	return ["## Impact on recorded tasks", ...impactMarkdown(shown, {
+		address,
+		maxSteps,
+		maxBytes: maxBytes$1
+	})];
 }
 
 // action/report/test-parts.ts
@@ -32788,7 +33029,7 @@ function testParts(manifests, address) {
 		"## Failed tests",
 		"The policies decide otherwise than the test expects: correct the policy, or the test if the decision is right.",
 		...texts,
-		...more > 0 ? [`${counted$1(more, "more failed test")}: set \`json-file\` for all of them.`] : []
+		...more > 0 ? [`${counted(more, "more failed test")}: set \`json-file\` for all of them.`] : []
 	];
 }
 
@@ -32801,33 +33042,35 @@ function summaryOf(report, address) {
 		...findingParts(report, address),
 		...testParts(report.validation.manifests, address),
 		...changeParts(report.comparison),
-		...impactParts(report.impact),
+		...impactParts(report, address),
 		...manifestParts(report)
 	].join("\n\n")}\n\n`;
 }
 function head({ valid, failed, totals, notes, comparison }) {
-	const { errors, warnings, tests_failed, affected_agents, ungoverned_agents } = totals;
+	const { errors, warnings, tests_failed, ungoverned_agents } = totals;
 	const others = errors - tests_failed;
 	const wrong = [
-		...others > 0 ? [`${counted$1(others, "error")} to correct`] : [],
-		...tests_failed > 0 ? [counted$1(tests_failed, "failed test")] : [],
-		...warnings > 0 ? [counted$1(warnings, "warning")] : []
+		...others > 0 ? [`${counted(others, "error")} to correct`] : [],
+		...tests_failed > 0 ? [counted(tests_failed, "failed test")] : [],
+		...warnings > 0 ? [counted(warnings, "warning")] : []
 	];
 	const bare = ungoverned_agents.length;
 	const mark = valid ? failed || warnings > 0 || bare > 0 ? "⚠️" : "✅" : "❌";
-	const left = bare === 0 ? "" : `; ${counted$1(bare, "agent")} would have no policy left`;
+	const left = bare === 0 ? "" : `; ${counted(bare, "agent")} would have no policy left`;
 	return [
 		`# ${mark} Policies: ${valid ? "the manifests are valid" : "the manifests are not valid"}${wrong.length > 0 ? ` (${wrong.join(", ")})` : ""}${left}`,
 		`${sentenceOf(totals)}. ${failed ? "**This step fails.**" : "This step does not fail."}`,
-		...comparison === null ? [] : [changeSentence(totals, affected_agents, comparison.left_out.length)],
+		...comparison === null ? [] : [changeSentence(comparison)],
 		...notes.map(({ title, message }) => `> **${markdownText$1(title)}:** ${messageMarkdown(message)}`)
 	];
 }
 const maxAgents = 10;
-function changeSentence({ stricter, looser, changed }, agents, left_out) {
-	const named = agents.slice(0, maxAgents).map(markdownCode).join(", ");
-	const more = agents.length > maxAgents ? ` and ${agents.length - maxAgents} more` : "";
-	return `The change: ${stricter} added or stricter, ${looser} removed or looser, ${changed} changed otherwise.${agents.length === 0 ? "" : ` For ${counted$1(agents.length, "agent")}: ${named}${more}.`}${left_out === 0 ? "" : ` **${counted$1(left_out, "manifest")} not compared, because of errors.**`}`;
+function changeSentence({ report, left_out }) {
+	const agents = report.affected_agents;
+	const named = listed$3(agents.map(markdownCode), { max: maxAgents });
+	const affected = agents.length === 0 ? "" : ` For ${counted(agents.length, "agent")}: ${named}.`;
+	const missing = left_out.length === 0 ? "" : ` **${counted(left_out.length, "manifest")} not compared, because of errors.**`;
+	return `The change: ${changeWords(report)}.${affected}${missing}`;
 }
 function findingParts({ validation }, address) {
 	const rows = findingRows(validation.findings, address);
@@ -32851,8 +33094,8 @@ function manifestParts({ validation: { manifests, skipped } }) {
 			"Tests",
 			"Result"
 		], texts)] : [],
-		...more > 0 ? [`${counted$1(more, "more manifest")}.`] : [],
-		...skipped.length > 0 ? [`${counted$1(skipped.length, "other YAML file")} without policies.`] : []
+		...more > 0 ? [`${counted(more, "more manifest")}.`] : [],
+		...skipped.length > 0 ? [`${counted(skipped.length, "other YAML file")} without policies.`] : []
 	];
 }
 function manifestRow({ file, name, version, policies, tests, valid }) {
