@@ -28,20 +28,28 @@ export interface Answer {
 /** The answer, or why there is none; never rejects, and reads the whole answer. No message contains the key. */
 export async function post(posting: Posting, stopping: AbortSignal): Promise<Answer | Failure> {
   const { href, timeout_ms, noun } = posting
+  // Not AbortSignal.any and AbortSignal.timeout: fetch holds a signal weakly, and one that nothing else holds may never abort.
+  const stop = new AbortController()
+  const timer = setTimeout(() => stop.abort(new DOMException('too late', 'TimeoutError')), timeout_ms)
+  const onStop = () => stop.abort(stopping.reason)
+  stopping.addEventListener('abort', onStop)
+  if (stopping.aborted) onStop()
   try {
-    const { status, headers, body } = await answerTo(posting, stopping)
+    const { status, headers, body } = await answerTo(posting, stop.signal)
     return { status, headers, bytes: withoutSecrets(await bytesOf({ body }), posting) }
   } catch (error) {
     const problem = `${noun} cannot be sent to ${new URL(href).origin}: ${reasonOf(error, timeout_ms)}`
     return { problem, retry_after: null, is_away: true }
+  } finally {
+    clearTimeout(timer)
+    stopping.removeEventListener('abort', onStop)
   }
 }
 
 /** Errors of a connection that the receiver has closed. */
 const closed: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
-async function answerTo({ href, api_key, headers, body, timeout_ms }: Posting, stopping: AbortSignal) {
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeout_ms)])
+async function answerTo({ href, api_key, headers, body }: Posting, signal: AbortSignal) {
   const authorization = api_key !== null && { authorization: `Bearer ${api_key}` }
   const common = { 'user-agent': `svc/${versionOf('engine')}`, ...headers, 'content-type': 'application/json' }
   // A redirect would send the key and the lines to another address.
