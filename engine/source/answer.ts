@@ -30,3 +30,25 @@ export function reasonOf(error: unknown, timeout: number): string {
   if (name === 'TypeError' && cause === undefined) return 'the address or a header cannot be sent'
   return cause?.code ?? cause?.message ?? message
 }
+
+/**
+ * Calls `act` with a signal that aborts after `timeout` ms, and with `stopping`. Not AbortSignal.any and AbortSignal.timeout: fetch holds
+ * a signal weakly, and one that nothing else holds may never abort.
+ */
+export async function withinTime<T>(
+  timeout: number,
+  stopping: AbortSignal,
+  act: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController()
+  const timer = setTimeout(() => stop.abort(new DOMException('too late', 'TimeoutError')), timeout)
+  const onStop = () => stop.abort(stopping.reason)
+  stopping.addEventListener('abort', onStop)
+  if (stopping.aborted) onStop()
+  try {
+    return await act(stop.signal)
+  } finally {
+    clearTimeout(timer)
+    stopping.removeEventListener('abort', onStop)
+  }
+}

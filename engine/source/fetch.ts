@@ -2,7 +2,7 @@
 import { parseJson } from '@svc/proof'
 import { documents, type EffectivePolicies } from '@svc/schemas'
 import { createChecker, problemSummary } from '../check/schema-check.js'
-import { bytesOf, reasonOf, waitOf } from './answer.js'
+import { bytesOf, reasonOf, waitOf, withinTime } from './answer.js'
 
 export interface PlatformAddress {
   readonly url: string
@@ -62,19 +62,20 @@ export async function fetchPolicies(
   }
   const timeout = fetchTimeoutMs + wait * 1000
   try {
-    // A redirect would send the key to another address.
-    const stop = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
-    const response = await fetch(href, { headers, redirect: 'manual', signal: stop })
-    const holds = /(^|,)\s*wait\b/i.test(response.headers.get('preference-applied') ?? '')
-    if (response.status === 304 && etag !== null) return { kind: 'unchanged', holds }
-    if (response.status === 200) {
-      const body = policiesIn(parsed(await bytesOf(response)))
-      return { kind: 'fetched', fetched: { body, etag: response.headers.get('etag'), fetched_at: now() }, holds }
-    }
-    const retry_after = waitOf(response, now())
-    const problem = statusProblem(response.status, await detailOf(response), origin, agent_key)
-    const { status } = response
-    return { kind: 'failed', problem, retry_after, is_cut: ofProxies.has(status), is_rejected: rejecting.has(status) }
+    return await withinTime(timeout, signal, async (stop) => {
+      // A redirect would send the key to another address.
+      const response = await fetch(href, { headers, redirect: 'manual', signal: stop })
+      const { status } = response
+      const holds = /(^|,)\s*wait\b/i.test(response.headers.get('preference-applied') ?? '')
+      if (status === 304 && etag !== null) return { kind: 'unchanged', holds }
+      if (status === 200) {
+        const body = policiesIn(parsed(await bytesOf(response)))
+        return { kind: 'fetched', fetched: { body, etag: response.headers.get('etag'), fetched_at: now() }, holds }
+      }
+      const retry_after = waitOf(response, now())
+      const problem = statusProblem(status, await detailOf(response), origin, agent_key)
+      return { kind: 'failed', problem, retry_after, is_cut: ofProxies.has(status), is_rejected: rejecting.has(status) }
+    })
   } catch (error) {
     return {
       kind: 'failed',

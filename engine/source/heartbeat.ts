@@ -1,6 +1,7 @@
 // Reports the load states of this engine to the platform, including those of an outage (docs/design/engine.md §6).
 
 import { isoTime } from '@svc/schemas'
+import { withinTime } from './answer.js'
 import { endpointOf, type PlatformAddress } from './fetch.js'
 import { type Interval, type IntervalSpool, maxIntervals } from './intervals.js'
 import type { PolicySource } from './source.js'
@@ -113,9 +114,10 @@ async function statusOf({ url, api_key, agent_key }: PlatformAddress, interval: 
   const { until, ...others } = interval
   const body = JSON.stringify({ ...others, agent_key, ...(until !== null && { until }) })
   const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
-  const signal = AbortSignal.any([closing, AbortSignal.timeout(heartbeatTimeoutMs)])
   const { href } = endpointOf(url, path)
-  const answer = await fetch(href, { method: 'POST', headers, body, redirect: 'manual', signal })
-  await answer.body?.cancel()
-  return answer.status
+  return withinTime(heartbeatTimeoutMs, closing, async (signal) => {
+    const answer = await fetch(href, { method: 'POST', headers, body, redirect: 'manual', signal })
+    await answer.body?.cancel()
+    return answer.status
+  })
 }

@@ -1,7 +1,7 @@
 // One request with a JSON body to a receiver of lines.
 import { parseJson } from '@svc/proof'
 import { versionOf } from '@svc/schemas'
-import { bytesOf, reasonOf, waitOf } from '../../source/answer.js'
+import { bytesOf, reasonOf, waitOf, withinTime } from '../../source/answer.js'
 import type { Failure } from './sender.js'
 
 export interface Receiver {
@@ -28,21 +28,14 @@ export interface Answer {
 /** The answer, or why there is none; never rejects, and reads the whole answer. No message contains the key. */
 export async function post(posting: Posting, stopping: AbortSignal): Promise<Answer | Failure> {
   const { href, timeout_ms, noun } = posting
-  // Not AbortSignal.any and AbortSignal.timeout: fetch holds a signal weakly, and one that nothing else holds may never abort.
-  const stop = new AbortController()
-  const timer = setTimeout(() => stop.abort(new DOMException('too late', 'TimeoutError')), timeout_ms)
-  const onStop = () => stop.abort(stopping.reason)
-  stopping.addEventListener('abort', onStop)
-  if (stopping.aborted) onStop()
   try {
-    const { status, headers, body } = await answerTo(posting, stop.signal)
-    return { status, headers, bytes: withoutSecrets(await bytesOf({ body }), posting) }
+    return await withinTime(timeout_ms, stopping, async (signal) => {
+      const { status, headers, body } = await answerTo(posting, signal)
+      return { status, headers, bytes: withoutSecrets(await bytesOf({ body }), posting) }
+    })
   } catch (error) {
     const problem = `${noun} cannot be sent to ${new URL(href).origin}: ${reasonOf(error, timeout_ms)}`
     return { problem, retry_after: null, is_away: true }
-  } finally {
-    clearTimeout(timer)
-    stopping.removeEventListener('abort', onStop)
   }
 }
 
