@@ -79,6 +79,7 @@ describe('svc serve', () => {
     const serve = await started(['--incident-location', url], { SVC_API_KEY: 'SvcKey-secret' })
     for (let task = 0; task < 5; task++) await violate(serve, `t${task}`)
     await vi.waitFor(() => expect(state.authorization.length).toBeGreaterThan(0), soon)
+    await vi.waitFor(() => expect(serve.printed().err).toContain('503'), soon)
     const after = await serve.restart()
     running.push(after)
     state.status = 200
@@ -91,7 +92,6 @@ describe('svc serve', () => {
         .toSorted((a = '', b = '') => Number(a === 'later') - Number(b === 'later') || a.localeCompare(b)),
     )
     expect(new Set(state.authorization)).toEqual(new Set([undefined]))
-    expect(serve.printed().err).toContain('503')
     expect(existsSync(join(after.folder, 'data'))).toBe(true)
   })
 
