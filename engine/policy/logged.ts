@@ -55,10 +55,11 @@ export function approvingGates(
 ): ReadonlyMap<number, number> {
   const gates = new Map<number, number>()
   const context = { step, agent: facts, context: facts, history, now: at, happened: true, readings: [] }
-  const violated = new Set(decision.violations.map(({ policy_id }) => policy_id))
   for (const { policy, approval } of set.plans[occasionIn(history, step)].applicable(step)) {
-    const gate = approval === null || violated.has(policy.id) ? null : approval.gateOf(context)
-    if (gate !== null) gates.set(policy.id, gate)
+    const gate = approval?.gateOf(context) ?? null
+    // Few tasks have a gate with a digest: only these pay for the look-up.
+    if (gate !== null && !decision.violations.some(({ policy_id }) => policy_id === policy.id))
+      gates.set(policy.id, gate)
   }
   return gates
 }
