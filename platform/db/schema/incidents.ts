@@ -1,4 +1,5 @@
 // Incidents, their occurrences and counts, the actions that answer them, and questions that a person approved late.
+import { countedRows } from './counting.js'
 
 const key = 'org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, manifest_id, policy_name, effect'
 const columns = `org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, coalesce(manifest_id, '') as manifest_id, policy_name, effect`
@@ -9,6 +10,9 @@ const addCounts = (rows: string) => /* sql */ `
       select * from (select ${columns}, sum(i.n) as incidents from (${rows}) i group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11) d
       where d.incidents <> 0
     on conflict (${key}) do update set incidents = c.incidents + excluded.incidents;`
+
+const withOccurrences = /* sql */ `
+    delete from incident_occurrences o using before_change b where o.org_id = b.org_id and o.incident_id = b.id;`
 
 export const incidents = /* sql */ `
 create table incidents (
@@ -124,26 +128,7 @@ create table incident_counts (
   primary key (${key})
 );
 
--- The database maintains the counts, in the transaction of each statement that changes incidents.
-create function svc_count_incidents() returns trigger language plpgsql as $$
-begin
-  if tg_op = 'INSERT' then
-    ${addCounts('select *, 1 as n from after_change')}
-  elsif tg_op = 'UPDATE' then
-    ${addCounts('select *, 1 as n from after_change union all select *, -1 from before_change')}
-  else
-    ${addCounts('select *, -1 as n from before_change')}
-    delete from incident_occurrences o using before_change b where o.org_id = b.org_id and o.incident_id = b.id;
-  end if;
-  return null;
-end $$;
-create trigger incident_counts_inserted after insert on incidents
-  referencing new table as after_change for each statement execute function svc_count_incidents();
-create trigger incident_counts_updated after update on incidents
-  referencing old table as before_change new table as after_change for each statement execute function svc_count_incidents();
-create trigger incident_counts_deleted after delete on incidents
-  referencing old table as before_change for each statement execute function svc_count_incidents();
-
+${countedRows({ what: 'incidents', table: 'incidents', counts: 'incident_counts', add: addCounts, on_delete: withOccurrences })}
 -- Actions, which answer incidents, and their deliveries (docs/design/platform.md §8).
 create table actions (
   org_id text not null,

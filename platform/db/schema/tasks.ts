@@ -1,4 +1,5 @@
 // The tasks of the log and their counts, what senders are recognised by, and the memories of agents.
+import { countedRows } from './counting.js'
 
 /** Adds tasks, `n` each, to the counts of their agents and states; most changes leave a task in its state. */
 const addCounts = (heads: string) => /* sql */ `
@@ -56,25 +57,7 @@ create table task_counts (
   primary key (org_id, agent_id)
 );
 
--- The database maintains the counts, in the transaction of each statement that changes tasks.
-create function svc_count_tasks() returns trigger language plpgsql as $$
-begin
-  if tg_op = 'INSERT' then
-    ${addCounts('select *, 1 as n from after_change')}
-  elsif tg_op = 'UPDATE' then
-    ${addCounts('select *, 1 as n from after_change union all select *, -1 from before_change')}
-  else
-    ${addCounts('select *, -1 as n from before_change')}
-  end if;
-  return null;
-end $$;
-create trigger task_counts_inserted after insert on task_heads
-  referencing new table as after_change for each statement execute function svc_count_tasks();
-create trigger task_counts_updated after update on task_heads
-  referencing old table as before_change new table as after_change for each statement execute function svc_count_tasks();
-create trigger task_counts_deleted after delete on task_heads
-  referencing old table as before_change for each statement execute function svc_count_tasks();
-
+${countedRows({ what: 'tasks', table: 'task_heads', counts: 'task_counts', add: addCounts })}
 create table idempotency_keys (
   org_id text not null,
   api_key_id text not null,
