@@ -1,6 +1,6 @@
 // The inputs of the action, from the variables that the runner sets.
 import { isAbsolute, posix, relative } from 'node:path'
-import { quote } from '@svc/engine'
+import { quote } from '@svc/engine/parts'
 import { UsageError } from './usage-error.js'
 
 /** The value of each input that is empty or missing; action.yml gives the same. */

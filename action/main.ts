@@ -1,7 +1,7 @@
 // The program that the runner starts.
 import { randomUUID } from 'node:crypto'
 import { chdir, cwd, env, stdout } from 'node:process'
-import { workflowCommands } from '@svc/engine'
+import { workflowCommands } from '@svc/engine/parts'
 import { run } from './run.js'
 
 const print = (line: string) => stdout.write(`${line}\n`)

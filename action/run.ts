@@ -1,6 +1,7 @@
 // One run of the action: inputs → files → validation, comparison, impact → report.
 import { appendFile, lstat, mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
+import { validateFiles } from '@svc/engine'
 import {
   annotationsOf,
   byPlace,
@@ -12,9 +13,8 @@ import {
   type SourceFile,
   sarifOf,
   type Validation,
-  validateFiles,
   workflowCommands,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import { components } from '@svc/schemas'
 import { findBase, notCompared } from './change/base.js'
 import { type Comparison, compare, filesOfBase } from './change/compare.js'

@@ -1,5 +1,5 @@
 // Every error of the API, in one table (docs/design/platform.md §6).
-import { problemSummary } from '@svc/engine'
+import { problemSummary } from '@svc/engine/parts'
 
 export type ErrorCode = keyof typeof errorTable
 

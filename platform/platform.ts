@@ -1,5 +1,6 @@
 // The composition root: puts the rooms of the platform together.
 import type { Server } from 'node:http'
+import { type Task, TaskTable } from '@svc/engine'
 import type { Logger } from 'pino'
 import { seedWorkspace } from './access/commands/seed-workspace.js'
 import { makeLink } from './access/commands/send-link.js'
@@ -21,7 +22,6 @@ import { openGit } from './git/room.js'
 import { openMeters } from './health.js'
 import type { Meter } from './http/meter.js'
 import { type ActionRoom, openActions, type RoomParts } from './incidents/actions/room.js'
-import { createHistories } from './ingest/histories.js'
 import { createPace } from './ingest/pace.js'
 import { createPartitions } from './ingest/partitions.js'
 import { sweepJob } from './ingest/sweep-job.js'
@@ -60,8 +60,8 @@ export interface RunningPlatform {
   readonly close: () => Promise<void>
 }
 
-/** Cached histories of tasks: a few hundred bytes each. */
-const maxHistories = 20_000
+/** Tasks in memory: a few hundred bytes each. */
+const maxTasks = 20_000
 /** Agents with cached compiled policies, per organization. */
 const maxCompiledAgents = 5000
 
@@ -197,7 +197,7 @@ function openIngest({ meter, logger, ...others }: Ingesting): Ingest {
     committed: meter.committed,
     remark: (message: string) => logger.warn(message),
     rulebook: createRulebook(maxCompiledAgents),
-    histories: createHistories(maxHistories),
+    tasks: new TaskTable<Task>({ maxTasks }),
     partitions: createPartitions(),
     pace: createPace(),
   }

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
-import { unknownVariables, untilStopped } from '@svc/engine'
+import { unknownVariables, untilStopped } from '@svc/engine/parts'
 import { productVersion } from '@svc/schemas'
 import { isLoopback } from './config.js'
 import { failureText } from './db/failure.js'

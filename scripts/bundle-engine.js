@@ -6,7 +6,7 @@ import { isCurrent } from './is-current.js'
 const engine = fileURLToPath(new URL('../engine/', import.meta.url))
 
 /** The files that engine/package.json exports. */
-const entries = ['index', 'serve/run', 'source/baseline-manifest']
+const entries = ['index', 'parts', 'serve/run', 'source/baseline-manifest']
 
 /** Newer than the bundles' sources when they are current. */
 const stamp = `${engine}dist/.bundled`

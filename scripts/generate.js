@@ -64,7 +64,7 @@ if (process.argv.includes('--check') && stale.length > 0) {
 
 /** The schema of a manifest, and that of its test file, follow from the rule registry: an editor knows every rule. */
 async function editorSchema(name) {
-  const { [name]: build } = await import('../engine/dist/index.js')
+  const { [name]: build } = await import('../engine/dist/parts.js')
   return `${JSON.stringify(build(), null, 2)}\n`
 }
 
@@ -99,7 +99,7 @@ function documents() {
 async function schemaTypes() {
   const paths = new Map(schemaPaths())
   const byId = { order: 1, canRead: true, read: ({ url }) => read(paths.get(basename(url))) }
-  const { plainSchemas } = await import('../engine/dist/index.js')
+  const { plainSchemas } = await import('../engine/dist/parts.js')
   const plain = new Map(plainSchemas().map((one) => [one.$id, one]))
   const parts = []
   for (const document of documents().map((one) => plain.get(one.$id) ?? one)) {
@@ -195,7 +195,8 @@ async function libraryListing() {
 
 /** The table of manifests, in the page written by hand. */
 async function libraryReadme() {
-  const { markdownText, parseManifest, parseTestFile } = await import('../engine/dist/index.js')
+  const { parseManifest } = await import('../engine/dist/index.js')
+  const { markdownText, parseTestFile } = await import('../engine/dist/parts.js')
   const paths = libraryPaths()
   const rows = paths
     .filter((path) => !path.endsWith('.test.yaml'))
@@ -303,7 +304,7 @@ async function stepsPage() {
 
 /** A section for each kind of finding. */
 async function findingsPage() {
-  const { findingKinds } = await import('../engine/dist/index.js')
+  const { findingKinds } = await import('../engine/dist/parts.js')
   const section = ({ id, severity, title, why, remedy, wrong, right }) => [
     `## ${id}`,
     `*${severity}* · ${title}.`,

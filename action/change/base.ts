@@ -1,6 +1,6 @@
 // The commit to compare with: the one that the workflow names, else the base of a pull request or merge group.
 import { readFileSync } from 'node:fs'
-import { type Annotation, quote } from '@svc/engine'
+import { type Annotation, quote } from '@svc/engine/parts'
 import type { Environment, Inputs } from '../inputs.js'
 import type { Repository } from './git.js'
 

@@ -1,4 +1,5 @@
 // What a change makes stricter or looser: the manifests of the workspace against those of the base.
+import { validateFiles } from '@svc/engine'
 import {
   type DiffReport,
   diffFiles,
@@ -7,8 +8,7 @@ import {
   pairFiles,
   type SourceFile,
   type ValidatedManifest,
-  validateFiles,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import { selectorOf } from '../files/patterns.js'
 import type { Base } from './base.js'
 import type { Repository } from './git.js'

@@ -1,7 +1,7 @@
 // Reads a commit of the repository in the workspace, without a checkout and without network.
 import { spawnSync } from 'node:child_process'
 import { posix } from 'node:path'
-import { filesInTree, type GitFile, textsInBatch } from '@svc/engine'
+import { filesInTree, type GitFile, textsInBatch } from '@svc/engine/parts'
 import type { Environment } from '../inputs.js'
 
 export interface Repository {

@@ -1,17 +1,16 @@
 // What the policies would have done to recorded tasks.
 import { createReadStream } from 'node:fs'
+import { parseManifest, readTrace } from '@svc/engine'
 import {
   createReplay,
-  parseManifest,
   policiesOfManifests,
   quote,
   type Replay,
   type ReplayManifest,
   type ReplayResult,
-  readTrace,
   type SourceFile,
   type ValidatedManifest,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import { filesOf } from '../files/workspace.js'
 import { UsageError } from '../usage-error.js'
 

@@ -346,130 +346,6 @@ const propertyWords = [
 ];
 const closedValues = new Map(propertyWords.flatMap(({ name, values, closed }) => closed ? [[name, values.split(" | ")]] : []));
 
-// engine/rules/members.ts
-const prototypeKeys = /* @__PURE__ */ new Set([
-	"__proto__",
-	"constructor",
-	"prototype"
-]);
-var AmbiguousField = class extends Error {
-	code = "AMBIGUOUS_FIELD";
-	path;
-	remedy;
-	constructor(path, problem = "has two different values", remedy = `set \`${path}\` once`) {
-		super(`\`${path}\` ${problem}`);
-		this.path = path;
-		this.remedy = remedy;
-	}
-};
-function notANumber(path) {
-	return new AmbiguousField(path, "is not a number", `write \`${path}\` as a number, such as 1000.5`);
-}
-function nested(root, segments) {
-	let value = root;
-	for (const segment of segments) {
-		if (typeof value !== "object" || value === null || !Object.hasOwn(value, segment)) return null;
-		if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(segment)) return null;
-		value = value[segment];
-	}
-	return value ?? null;
-}
-function dotted(segments) {
-	const ways = segments.map((_, index) => ({
-		head: segments.slice(0, index + 1).join("."),
-		tail: index === segments.length - 1 ? null : dotted(segments.slice(index + 1))
-	}));
-	return (root) => {
-		if (typeof root !== "object" || root === null) return null;
-		let found = null;
-		for (let index = 0; index < ways.length; index++) {
-			const way = ways[index];
-			if (way === void 0 || !Object.hasOwn(root, way.head)) continue;
-			if (Array.isArray(root) && !/^(0|[1-9]\d*)$/.test(way.head)) continue;
-			const value = root[way.head];
-			const here = way.tail === null ? value ?? null : way.tail(value);
-			if (here === null) continue;
-			if (found !== null && !sameJson(found, here)) throw new AmbiguousField(segments.join("."));
-			found = here;
-		}
-		return found;
-	};
-}
-function sameJson(a, b) {
-	const pending = [[a, b]];
-	for (let pair = pending.pop(); pair !== void 0; pair = pending.pop()) {
-		const [left, right] = pair;
-		if (left === right) continue;
-		if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
-		if (Array.isArray(left) !== Array.isArray(right)) return false;
-		const keys = Object.keys(left);
-		if (keys.length !== Object.keys(right).length) return false;
-		for (const key of keys) {
-			if (!Object.hasOwn(right, key)) return false;
-			pending.push([left[key], right[key]]);
-		}
-	}
-	return true;
-}
-
-// engine/rules/task-tools.ts
-const inProperties = dotted(["declared_tools"]);
-const inMeta = dotted(["agent", "declared_tools"]);
-const toolsMember = "svc.tools";
-const registeredMember = "registered_tools";
-function registeredTools(agent) {
-	if (Object.hasOwn(agent, "registered_tools")) return agent[registeredMember];
-	return agent.declared_tools ?? agent.attributes?.declared_tools ?? null;
-}
-function narrowToolsBy(history, step) {
-	if (step.meta?.["svc.tools"] !== void 0) narrowTools(history, step.meta[toolsMember]);
-	if (canonicalType(step.step_type) === "task.start") narrowTools(history, toolsOfStart(step));
-}
-function toolsOfStart(step) {
-	try {
-		const declared = inProperties(step.properties) ?? inMeta(step.meta);
-		return declared === null || Array.isArray(declared) ? declared : [];
-	} catch (error) {
-		if (error instanceof AmbiguousField) return [];
-		throw error;
-	}
-}
-function narrowTools(history, declared) {
-	if (!Array.isArray(declared)) return;
-	const { tools } = history;
-	if (tools === null) history.tools = declared;
-	else if (tools !== declared && tools.some(isMissingIn(declared))) history.tools = fewer(tools, declared);
-}
-function toolsGetter(source) {
-	const known = /* @__PURE__ */ new WeakMap();
-	return ({ [source]: facts, history: { tools } }) => {
-		const declared = facts.declared_tools ?? facts.attributes?.declared_tools ?? null;
-		if (tools === null || tools === declared) return declared;
-		if (!Array.isArray(declared)) return tools;
-		const ofTask = known.get(tools) ?? /* @__PURE__ */ new WeakMap();
-		known.set(tools, ofTask);
-		const both = ofTask.get(declared) ?? fewer(declared, tools);
-		ofTask.set(declared, both);
-		return both;
-	};
-}
-function fewer(tools, allowed) {
-	const isMissing = isMissingIn(allowed);
-	return tools.filter((tool) => !isMissing(tool));
-}
-function isMissingIn(allowed) {
-	const names = new Set(allowed.map(toolName));
-	return (tool) => {
-		const name = toolName(tool);
-		return name === null || !names.has(name);
-	};
-}
-function toolName(tool) {
-	if (typeof tool === "string") return tool;
-	const name = typeof tool === "object" && tool !== null ? tool.name : null;
-	return typeof name === "string" ? name : null;
-}
-
 // engine/agent/risk.ts
 function riskLevelOf(value) {
 	return order$2.find((level) => level === value) ?? "unclassified";
@@ -490,21 +366,6 @@ const riskOf = {
 	high: .75,
 	critical: 1
 };
-
-// engine/agent/context.ts
-function factsAsReported(registered, { agent_allowed_tools, ...reported }) {
-	const declared_tools = reported.declared_tools ?? agent_allowed_tools;
-	if (declared_tools === void 0) return {
-		...registered,
-		...reported
-	};
-	return {
-		...registered,
-		...reported,
-		declared_tools,
-		[registeredMember]: registeredTools(registered)
-	};
-}
 
 // engine/findings/kind.ts
 function defineKinds(kinds) {
@@ -1155,6 +1016,27 @@ function onOneLine$1(text) {
 	});
 }
 
+// engine/check/parameter-error.ts
+var ParameterError = class extends Error {
+	code = "INVALID_PARAMETER";
+	path;
+	sentence;
+	at_key;
+	fault;
+	others;
+	constructor(path, message, { subject, at_key = false, fault = "value", others = [] } = {}) {
+		super(subject === void 0 ? tidy(message) : `${quotePath(bracketed(subject === "" ? "params" : `params.${subject}`))} ${message}`);
+		this.path = path;
+		this.fault = fault;
+		this.others = others;
+		this.sentence = subject === void 0 ? null : {
+			subject,
+			predicate: message
+		};
+		this.at_key = at_key;
+	}
+};
+
 // engine/rules/rule.ts
 var CannotEvaluate = class extends Error {
 	code = "CANNOT_EVALUATE";
@@ -1195,6 +1077,737 @@ function stepViolation({ step }, code, message, remedy, ...earlier) {
 		remedy
 	};
 }
+
+// engine/rules/compound-cause.ts
+function everyOf(violations) {
+	return everyCause(violations.map(withoutFact)).violation;
+}
+function someOf(violations) {
+	return someCause(violations.map(withoutFact)).violation;
+}
+function withoutFact(violation) {
+	return {
+		violation,
+		fact: null
+	};
+}
+function explain$2(program, answers, context) {
+	const stack = [];
+	for (const [index, shape] of program.entries()) {
+		const parts = shape.kind === "leaf" ? [] : stack.splice(-shape.arity);
+		stack.push(shape.kind === "leaf" ? ofLeaf(shape, answers[index], context) : combined$1[shape.kind](parts));
+	}
+	const [whole] = stack;
+	return whole?.violated?.violation ?? {
+		code: "CONDITION_VIOLATED",
+		message: "the condition is violated",
+		evidence: []
+	};
+}
+const combined$1 = {
+	not: ([part]) => {
+		const { violated = null, passed = null } = part ?? {};
+		return passed === null ? {
+			violated: null,
+			passed: violated
+		} : {
+			violated: forbidden$1(passed),
+			passed: null
+		};
+	},
+	all_of: (parts) => {
+		const violated = parts.flatMap((part) => part.violated ?? []);
+		const passed = parts.flatMap((part) => part.passed ?? []);
+		if (violated.length > 0) return {
+			violated: everyCause(violated),
+			passed: null
+		};
+		return {
+			violated: null,
+			passed: passed.length === 0 ? null : facts(passed, true)
+		};
+	},
+	any_of: (parts) => {
+		const violated = parts.flatMap((part) => part.violated ?? []);
+		const passed = parts.flatMap((part) => part.passed ?? []);
+		if (passed.length > 0) return {
+			violated: null,
+			passed: facts(passed, false)
+		};
+		return {
+			violated: violated.length === 0 ? null : someCause(violated),
+			passed: null
+		};
+	}
+};
+const passedCode = "CONDITION_HOLDS";
+const noneHolds = "NO_CONDITION_HOLDS";
+function ofLeaf(shape, answer, context) {
+	if (answer === void 0 || answer === 1) return {
+		violated: null,
+		passed: null
+	};
+	if (answer !== 0) return {
+		violated: withoutFact(answer),
+		passed: null
+	};
+	const own = context.step === null ? [] : [evidenceOf(context.step)];
+	const { evidence = [], undo, fact = `${describe(shape.node)} holds` } = shape.because?.(context) ?? {};
+	const field = fieldOfAgent(shape.node, context);
+	const passed = {
+		code: passedCode,
+		message: fact,
+		evidence: firstUnique([{ evidence: [...evidence, ...own] }]),
+		remedy: field === null ? undo ?? `change this step so that ${describe(shape.node)} does not hold` : corrected(field, context)
+	};
+	const present = shape.node.rule_type === "field_not_empty" && field !== null ? field : void 0;
+	return {
+		violated: null,
+		passed: {
+			violation: passed,
+			fact,
+			of_agent: field !== null,
+			present
+		}
+	};
+}
+function fieldOfAgent({ params = {} }, { step }) {
+	const { field } = params;
+	if (typeof field !== "string") return null;
+	return step === null || /^(agent|context)\./.test(field) ? field : null;
+}
+function corrected(field, { step }) {
+	return `correct \`${field}\` if it is wrong, otherwise ${step === null ? "do not use this agent" : "leave this step out"}`;
+}
+function forbidden$1(cause) {
+	const { fact, together = false, violation } = cause;
+	if (fact === null) return cause;
+	return {
+		...cause,
+		violation: {
+			...violation,
+			message: `${fact}, which is not allowed${together ? " together" : ""}`
+		}
+	};
+}
+function everyCause(causes) {
+	const [first] = causes;
+	if (first !== void 0 && causes.length === 1) return first;
+	return {
+		violation: joined(causes, "; and ", first?.violation.code ?? "CONDITION_VIOLATED"),
+		fact: causes.every(({ fact }) => fact !== null) ? sentence(causes) : null
+	};
+}
+function facts(causes, together) {
+	const [first] = causes;
+	if (first !== void 0 && causes.length === 1) return first;
+	const changeable = causes.filter(({ of_agent }) => of_agent !== true);
+	const ways = together && changeable.length > 0 ? changeable : causes;
+	const { remedy, remedy_steps, ...violation } = joined(causes, together ? "; or " : "; and ", passedCode);
+	const fact = sentence(causes);
+	return {
+		violation: {
+			...violation,
+			message: fact,
+			...remedyOf(ways, together ? "; or " : "; and ")
+		},
+		fact,
+		together
+	};
+}
+function someCause(causes) {
+	const premiseOf = new Map(causes.map((cause) => [cause, cause.fact ?? cause.violation.once?.() ?? null]));
+	const required = causes.filter((cause) => premiseOf.get(cause) === null);
+	const ways = required.length > 0 ? required : causes.filter(({ fact }) => fact === null);
+	if (ways.length === 0) {
+		const cause = facts(causes, true);
+		return {
+			...cause,
+			violation: {
+				...forbidden$1(cause).violation,
+				code: noneHolds
+			}
+		};
+	}
+	const about = new Set(ways.flatMap((way) => way.violation.about ?? []));
+	const premises = causes.filter((cause) => !ways.includes(cause) && !(cause.present && about.has(cause.present)));
+	const reasons = [...new Set(premises.map((premise) => premiseOf.get(premise)))].join(" and ");
+	const because = ` (${ways.length > 1 ? "one of them is " : ""}required because ${reasons})`;
+	const { message, ...violation } = joined(ways, "; or ", noneHolds);
+	const whole = shortened$1(reasons === "" ? message : `${message}${because}`);
+	return {
+		violation: {
+			...violation,
+			message: whole,
+			evidence: firstUnique(causes.map((cause) => cause.violation))
+		},
+		fact: null
+	};
+}
+function joined(causes, between, code) {
+	const violations = causes.map(({ violation }) => violation);
+	return {
+		code,
+		message: shortened$1([...new Set(violations.map(({ message }) => message))].join("; and ")),
+		evidence: firstUnique(violations),
+		...remedyOf(causes, between)
+	};
+}
+function remedyOf(causes, between) {
+	const violations = causes.map(({ violation }) => violation);
+	const known = violations.flatMap(({ remedy }) => remedy ?? []);
+	if (known.length === 0 || between === "; and " && known.length < violations.length) return {};
+	const texts = [...new Set(known)];
+	const remedy = between === "; or " && texts.length > 1 ? `one of: ${texts.join(between)}` : texts.join(between);
+	const steps = between === "; or " ? violations.find(({ remedy_steps }) => remedy_steps) : allSteps(violations);
+	return {
+		remedy: shortened$1(remedy),
+		...steps?.remedy_steps && { remedy_steps: steps.remedy_steps }
+	};
+}
+function sentence(causes) {
+	return shortened$1([...new Set(causes.map(({ fact, violation }) => fact ?? violation.message))].join(" and "));
+}
+const maxEvidence = 50;
+const maxText$2 = 2e3;
+function shortened$1(text) {
+	return text.length > maxText$2 ? `${text.slice(0, maxText$2)}…` : text;
+}
+function allSteps(violations) {
+	if (!violations.every(({ remedy_steps }) => remedy_steps !== void 0)) return void 0;
+	return { remedy_steps: violations.flatMap(({ remedy_steps }) => remedy_steps ?? []) };
+}
+function describe({ rule_type, params = {} }) {
+	const words = Object.entries(params).filter(([name]) => !name.startsWith("target_")).map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(", ");
+	return `\`${rule_type}\`${words === "" ? "" : ` (${words.length > 200 ? `${words.slice(0, 200)}…` : words})`}`;
+}
+function firstUnique(violations) {
+	const steps = [];
+	for (const { evidence } of violations) for (const one of evidence) {
+		if (steps.length === maxEvidence) return steps;
+		if (!steps.some((known) => isSame$1(known, one))) steps.push(one);
+	}
+	return steps;
+}
+function isSame$1(one, other) {
+	return one.step === other.step && one.step_type === other.step_type && one.step_name === other.step_name;
+}
+
+// engine/rules/compound-program.ts
+function combination(kind, arity) {
+	return {
+		kind,
+		combine: combinators[kind],
+		arity
+	};
+}
+function compileProgram$1(program) {
+	const check = compileRun(program.map(withHead));
+	const heads = program.filter((instruction) => "check" in instruction && instruction.head !== null);
+	if (heads.length === 0) return {
+		check,
+		head_words: [],
+		checkFor: () => check
+	};
+	return {
+		check,
+		head_words: heads.flatMap((leaf) => leaf.head_words),
+		checkFor: (step) => {
+			const part = applicablePart(program, step);
+			return part.length === 0 ? null : compileRun(part);
+		}
+	};
+}
+function withHead(instruction) {
+	if (!("check" in instruction) || instruction.head === null) return instruction;
+	const { head, check } = instruction;
+	const headed = (context) => context.step !== null && head(context.step) ? check(context) : 1;
+	const { because } = check;
+	return {
+		...instruction,
+		head: null,
+		check: because === void 0 ? headed : Object.assign(headed, { because })
+	};
+}
+function applicablePart(program, step) {
+	const part = [];
+	const kept = [];
+	for (const instruction of program) {
+		if ("check" in instruction) {
+			const isKept = instruction.head === null || instruction.head(step);
+			kept.push(isKept);
+			if (isKept) part.push(instruction);
+			continue;
+		}
+		const arity = kept.splice(-instruction.arity).filter((isKept) => isKept).length;
+		kept.push(arity > 0);
+		if (arity > 0) part.push({
+			...instruction,
+			arity
+		});
+	}
+	return part;
+}
+function compileRun(program) {
+	const [only] = program;
+	if (program.length === 1 && only !== void 0 && "check" in only) return only.check;
+	const negates = program.some((instruction) => "kind" in instruction && instruction.kind === "not");
+	const checks = program.map((instruction) => "check" in instruction ? instruction.check : null);
+	const combines = program.map((instruction) => "combine" in instruction ? instruction.combine : null);
+	const arities = program.map((instruction) => "combine" in instruction ? instruction.arity : 0);
+	const throwing = nextThrowing(program);
+	const ends = endsOfAny(program);
+	const answers = [];
+	return (context) => {
+		let top = 0;
+		for (let index = 0; index < checks.length; index++) {
+			const check = checks[index];
+			if (check === null) {
+				const end = top;
+				top -= arities[index];
+				answers[top] = combines[index](answers, top, end);
+			} else answers[top] = check(context);
+			const end = ends[index];
+			if (end !== null && answers[top] === 0) {
+				for (let next = throwing[index + 1]; next < end.index; next = throwing[next + 1]) checks[next](context);
+				top -= end.before;
+				answers[top] = 0;
+				index = end.index;
+			}
+			top += 1;
+		}
+		const answer = answers[0] ?? 1;
+		return typeof answer === "object" && negates ? explained(program, context) : answer;
+	};
+}
+function endsOfAny(program) {
+	const ends = program.map(() => null);
+	const children = [];
+	const open = [];
+	for (const [index, instruction] of program.entries()) {
+		children.push("combine" in instruction ? open.splice(-instruction.arity) : []);
+		open.push(index);
+	}
+	for (let index = program.length - 1; index >= 0; index--) {
+		const instruction = program[index];
+		if (instruction === void 0 || !("combine" in instruction) || instruction.kind !== "any_of") continue;
+		const outer = ends[index];
+		for (const [before, child] of (children[index] ?? []).entries()) ends[child] = outer == null ? {
+			index,
+			before
+		} : {
+			index: outer.index,
+			before: outer.before + before
+		};
+	}
+	return ends;
+}
+function nextThrowing(program) {
+	const next = [];
+	next[program.length] = program.length;
+	for (let index = program.length - 1; index >= 0; index--) {
+		const instruction = program[index];
+		const can_throw = instruction !== void 0 && "check" in instruction && instruction.can_throw;
+		next[index] = can_throw ? index : next[index + 1] ?? program.length;
+	}
+	return next;
+}
+const combinators = {
+	all_of: (answers, start, end) => {
+		let passed = false;
+		for (let index = start; index < end; index++) {
+			if (typeof answers[index] === "object") return everyOf(violationsIn(answers, start, end));
+			passed ||= answers[index] === 0;
+		}
+		return passed ? 0 : 1;
+	},
+	any_of: (answers, start, end) => {
+		let violated = false;
+		for (let index = start; index < end; index++) {
+			if (answers[index] === 0) return 0;
+			violated ||= typeof answers[index] === "object";
+		}
+		return violated ? someOf(violationsIn(answers, start, end)) : 1;
+	},
+	not: (answers, start) => {
+		if (answers[start] === 1) return 1;
+		return typeof answers[start] === "object" ? 0 : holds;
+	}
+};
+function violationsIn(answers, start, end) {
+	return answers.slice(start, end).filter((answer) => typeof answer === "object");
+}
+const holds = {
+	code: "CONDITION_HOLDS",
+	message: "the condition holds and must not",
+	evidence: []
+};
+function explained(program, context) {
+	return explain$2(program.map(shapeOf), answersOf(program, context), context);
+}
+function shapeOf(instruction) {
+	return "check" in instruction ? {
+		kind: "leaf",
+		arity: 0,
+		node: instruction.node,
+		because: instruction.check.because
+	} : {
+		kind: instruction.kind,
+		arity: instruction.arity
+	};
+}
+function answersOf(program, context) {
+	const stack = [];
+	return program.map((instruction) => {
+		const answer = "check" in instruction ? instruction.check(context) : instruction.combine(stack.splice(-instruction.arity), 0, instruction.arity);
+		stack.push(answer);
+		return answer;
+	});
+}
+
+// engine/rules/compound.ts
+const everyScope = [
+	"agent_registration",
+	"step_execution",
+	"task_execution"
+];
+const condition = {
+	type: "object",
+	required: ["rule_type"],
+	additionalProperties: false,
+	properties: {
+		rule_type: {
+			type: "string",
+			description: "name of the rule"
+		},
+		params: {
+			type: "object",
+			description: "parameters of the rule"
+		}
+	},
+	"x-editor": "condition"
+};
+const conditions$1 = {
+	type: "array",
+	items: condition,
+	minItems: 1,
+	description: "rules with their parameters"
+};
+const gate = {
+	rule_type: "step_requires_gate",
+	params: { max_age_steps: 1 }
+};
+const message = {
+	rule_type: "history_contains",
+	params: { step_type: "step.message" }
+};
+const compoundRules = [
+	{
+		name: "all_of",
+		category: "flow",
+		scopes: everyScope,
+		targets: false,
+		params: {
+			type: "object",
+			required: ["conditions"],
+			additionalProperties: false,
+			properties: { conditions: conditions$1 }
+		},
+		stricter: { conditions: "conditions" },
+		doc: "Passes when every applicable condition passes. Usable where all its conditions are.",
+		example: { conditions: [gate, message] }
+	},
+	{
+		name: "any_of",
+		category: "flow",
+		scopes: everyScope,
+		targets: false,
+		params: {
+			type: "object",
+			required: ["conditions"],
+			additionalProperties: false,
+			properties: { conditions: conditions$1 }
+		},
+		stricter: { conditions: "conditions" },
+		doc: "Passes when at least one applicable condition passes. Usable where all its conditions are.",
+		example: { conditions: [gate, message] }
+	},
+	{
+		name: "not",
+		category: "flow",
+		scopes: everyScope,
+		targets: false,
+		params: {
+			type: "object",
+			required: ["condition"],
+			additionalProperties: false,
+			properties: { condition: {
+				...condition,
+				description: "a rule with its parameters"
+			} }
+		},
+		stricter: { condition: "conditions" },
+		doc: "Passes when its condition is violated; not applicable when its condition is.",
+		example: { condition: message }
+	}
+];
+function isCombinator(rule_type) {
+	return rule_type === "all_of" || rule_type === "any_of" || rule_type === "not";
+}
+function postOrder(root) {
+	const ordered = [];
+	const pending = [{
+		node: root,
+		path: "",
+		negated: false
+	}];
+	for (let next = pending.pop(); next !== void 0; next = pending.pop()) {
+		const negated = next.negated !== (next.node.rule_type === "not");
+		const children = childrenOf$1(next.node, next.path);
+		ordered.push({
+			...next,
+			arity: children.length
+		});
+		for (const child of children) pending.push({
+			...child,
+			negated
+		});
+	}
+	return ordered.reverse();
+}
+function childrenOf$1(node, path) {
+	if (!isCombinator(node.rule_type)) return [];
+	const key = node.rule_type === "not" ? "condition" : "conditions";
+	const within = path === "" ? "" : `${path}.params.`;
+	const here = `${within}${key}`;
+	const params = node.params ?? {};
+	const extra = Object.keys(params).find((name) => name !== key);
+	if (extra !== void 0) throw new ParameterError(`${within}${extra}`, `unknown parameter \`${extra}\` of \`${node.rule_type}\``, {
+		fault: "unknown",
+		at_key: true
+	});
+	const given = params[key];
+	if (node.rule_type === "not") return [{
+		node: asCondition(given, here),
+		path: here
+	}];
+	if (!Array.isArray(given) || given.length === 0) throw new ParameterError(here, `\`${node.rule_type}\` needs a list of at least one condition`);
+	return given.map((child, index) => ({
+		node: asCondition(child, `${here}.${index}`),
+		path: `${here}.${index}`
+	}));
+}
+function asCondition(value, path) {
+	const shape = typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+	if (shape === null) throw new ParameterError(path, "a condition must be an object with `rule_type` and `params`", { fault: "type" });
+	const { rule_type, params, ...rest } = shape;
+	const [extra] = Object.keys(rest);
+	if (extra !== void 0) throw new ParameterError(`${path}.${extra}`, `unknown key \`${extra}\`; a condition has \`rule_type\` and \`params\``, {
+		fault: "unknown",
+		at_key: true
+	});
+	if (typeof rule_type !== "string") throw new ParameterError(`${path}.rule_type`, "`rule_type` is missing", { fault: "missing" });
+	if (params === void 0) return { rule_type };
+	if (typeof params !== "object" || params === null || Array.isArray(params)) throw new ParameterError(`${path}.params`, "`params` must be an object", { fault: "type" });
+	return {
+		rule_type,
+		params
+	};
+}
+function sharedScopes(of) {
+	const [first = [], ...rest] = of;
+	return first.filter((scope) => rest.every((scopes) => scopes.includes(scope)));
+}
+function compileTree(root, leaf) {
+	return compileProgram$1(postOrder(root).map(({ arity, ...placed }) => isCombinator(placed.node.rule_type) ? combination(placed.node.rule_type, arity) : {
+		...leaf(placed),
+		node: placed.node
+	}));
+}
+
+// engine/rules/members.ts
+const prototypeKeys = /* @__PURE__ */ new Set([
+	"__proto__",
+	"constructor",
+	"prototype"
+]);
+var AmbiguousField = class extends Error {
+	code = "AMBIGUOUS_FIELD";
+	path;
+	remedy;
+	constructor(path, problem = "has two different values", remedy = `set \`${path}\` once`) {
+		super(`\`${path}\` ${problem}`);
+		this.path = path;
+		this.remedy = remedy;
+	}
+};
+function notANumber(path) {
+	return new AmbiguousField(path, "is not a number", `write \`${path}\` as a number, such as 1000.5`);
+}
+function nested(root, segments) {
+	let value = root;
+	for (const segment of segments) {
+		if (typeof value !== "object" || value === null || !Object.hasOwn(value, segment)) return null;
+		if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(segment)) return null;
+		value = value[segment];
+	}
+	return value ?? null;
+}
+function dotted(segments) {
+	const ways = segments.map((_, index) => ({
+		head: segments.slice(0, index + 1).join("."),
+		tail: index === segments.length - 1 ? null : dotted(segments.slice(index + 1))
+	}));
+	return (root) => {
+		if (typeof root !== "object" || root === null) return null;
+		let found = null;
+		for (let index = 0; index < ways.length; index++) {
+			const way = ways[index];
+			if (way === void 0 || !Object.hasOwn(root, way.head)) continue;
+			if (Array.isArray(root) && !/^(0|[1-9]\d*)$/.test(way.head)) continue;
+			const value = root[way.head];
+			const here = way.tail === null ? value ?? null : way.tail(value);
+			if (here === null) continue;
+			if (found !== null && !sameJson(found, here)) throw new AmbiguousField(segments.join("."));
+			found = here;
+		}
+		return found;
+	};
+}
+function sameJson(a, b) {
+	const pending = [[a, b]];
+	for (let pair = pending.pop(); pair !== void 0; pair = pending.pop()) {
+		const [left, right] = pair;
+		if (left === right) continue;
+		if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
+		if (Array.isArray(left) !== Array.isArray(right)) return false;
+		const keys = Object.keys(left);
+		if (keys.length !== Object.keys(right).length) return false;
+		for (const key of keys) {
+			if (!Object.hasOwn(right, key)) return false;
+			pending.push([left[key], right[key]]);
+		}
+	}
+	return true;
+}
+
+// engine/rules/params.ts
+const stepType = {
+	type: "string",
+	minLength: 1,
+	"x-editor": "step_type",
+	description: "a step type, such as `step.resource`"
+};
+const stepTypes$1 = {
+	type: "array",
+	items: stepType,
+	minItems: 1
+};
+const verbSchema = {
+	type: "string",
+	enum: [
+		"GET",
+		"POST",
+		"PATCH",
+		"DELETE"
+	],
+	description: "only steps with this verb; default every verb"
+};
+const verbNames = {
+	type: "array",
+	items: {
+		type: "string",
+		minLength: 1,
+		"x-editor": "verb"
+	},
+	minItems: 1,
+	description: "one of these verbs: GET, POST, PATCH or DELETE"
+};
+const fieldPath = {
+	type: "string",
+	minLength: 1,
+	"x-editor": "field",
+	description: "field path, such as `input.path`"
+};
+const fieldPaths = {
+	type: "array",
+	items: fieldPath,
+	minItems: 1
+};
+const names = {
+	type: "array",
+	items: {
+		type: "string",
+		minLength: 1
+	},
+	minItems: 1
+};
+const filterSchema = {
+	type: "object",
+	"x-editor": "filter",
+	description: "field path: wanted value; a list means one of, null means missing; {present: true}, {min, max}, {matches: pattern} and {not: value} are conditions; one element of a list in the step is enough; {} matches all"
+};
+const selectorMembers = {
+	step_types: {
+		...stepTypes$1,
+		description: "one of these step types"
+	},
+	verbs: verbNames,
+	step_names: {
+		...names,
+		description: "one of these names of a tool, model or operation"
+	},
+	property_filter: {
+		...filterSchema,
+		description: `only steps with these fields: ${filterSchema.description}`
+	}
+};
+const selector = {
+	type: "object",
+	"x-editor": "selector",
+	additionalProperties: false,
+	properties: selectorMembers
+};
+const stepKind = {
+	...selector,
+	type: ["string", "object"],
+	"x-editor": "step_kind",
+	minLength: 1,
+	description: "a step type, such as `step.resource`, or a selector {step_types, verbs, step_names, property_filter}"
+};
+const stepKinds = {
+	type: "array",
+	items: stepKind,
+	minItems: 1
+};
+const targetSchema = {
+	target_step_types: {
+		...stepTypes$1,
+		description: "apply to these step types only; default every type"
+	},
+	target_verb: {
+		type: "string",
+		"x-editor": "verb",
+		description: "apply to this verb only; default every verb"
+	},
+	target_verbs: {
+		...verbNames,
+		description: "apply to these verbs only; default every verb"
+	},
+	target_step_names: {
+		...names,
+		description: "apply to steps of these names only; default every name"
+	},
+	target_property_filter: {
+		...filterSchema,
+		description: `apply to steps with these fields only: ${filterSchema.description}`
+	},
+	target_after: {
+		...selector,
+		description: "apply only after such a step in the same task; default always"
+	}
+};
+const targetKeys = Object.keys(targetSchema);
 
 // engine/policy/messages.ts
 const messages = {
@@ -1254,27 +1867,6 @@ const noticeMessage = "This step may go on. It is noted for the people who overs
 function messageOf(code) {
 	return Object.hasOwn(messages, code) ? messages[code] ?? ofOtherCodes : ofOtherCodes;
 }
-
-// engine/check/parameter-error.ts
-var ParameterError = class extends Error {
-	code = "INVALID_PARAMETER";
-	path;
-	sentence;
-	at_key;
-	fault;
-	others;
-	constructor(path, message, { subject, at_key = false, fault = "value", others = [] } = {}) {
-		super(subject === void 0 ? tidy(message) : `${quotePath(bracketed(subject === "" ? "params" : `params.${subject}`))} ${message}`);
-		this.path = path;
-		this.fault = fault;
-		this.others = others;
-		this.sentence = subject === void 0 ? null : {
-			subject,
-			predicate: message
-		};
-		this.at_key = at_key;
-	}
-};
 
 // engine/pattern/tree.ts
 const EMPTY = {
@@ -7719,7 +8311,7 @@ const LAST_READER = 11;
 const EXACT = 1;
 const AND = 2;
 const OR = 3;
-function compileProgram$1(pattern) {
+function compileProgram(pattern) {
 	const { RE2JS } = build_exports;
 	const re = RE2JS.compile(pattern, RE2JS.DOTALL).re2();
 	const instructions = re.prog.inst;
@@ -7740,7 +8332,7 @@ function compileProgram$1(pattern) {
 			const codePoint = sample(characterClass);
 			return [...bitAt].filter(([index]) => instructions[index]?.matchRune(codePoint)).map(([, bit]) => bit);
 		},
-		boundaryOf: (before, after) => asks & conditions$1(before, after),
+		boundaryOf: (before, after) => asks & conditions(before, after),
 		follow: (bit, boundary) => {
 			const from = bit === 0 ? re.prog.start : instructions[at[bit] ?? 0]?.out;
 			return closure(instructions, from, boundary).map((index) => bitAt.get(index) ?? 1);
@@ -7752,7 +8344,7 @@ function kindOf(codePoint) {
 	if (codePoint === 10) return "newline";
 	return /^\w$/.test(String.fromCodePoint(codePoint)) ? "word" : "other";
 }
-function conditions$1(before, after) {
+function conditions(before, after) {
 	let holds = before === "word" === (after === "word") ? 32 : 16;
 	if (before === "edge") holds |= 5;
 	if (before === "newline") holds |= 1;
@@ -7903,7 +8495,7 @@ const firstSurrogate = 55296;
 function compileScan(pattern, anchored) {
 	const size = estimateSize(pattern);
 	if (size > maxSize) throw new RangeError(`its repetitions make ${size} characters, more than ${maxSize}`);
-	const program = compileProgram$1(pattern);
+	const program = compileProgram(pattern);
 	let scanner = size > smallSize ? new Scanner(program, anchored) : void 0;
 	return (text) => {
 		if (!program.possible(text)) return false;
@@ -8336,10 +8928,10 @@ function notListed$1(path, value, listed) {
 }
 
 // engine/rules/target-trust.ts
-const find$1 = dotted(["target", "trust"]);
+const find = dotted(["target", "trust"]);
 const listed$5 = listedReader("target.trust");
 function trust$1(properties) {
-	return listed$5(find$1(properties));
+	return listed$5(find(properties));
 }
 function targetTrust(step) {
 	const trusted = trust$1(step.properties);
@@ -8473,6 +9065,71 @@ function labelIn(given) {
 	const words = (Array.isArray(given) ? given : [given]).map((word) => comparable$1("content.trust", word));
 	if (words.some((word) => !labels.some((label) => label === word))) return "public";
 	return labels.find((label) => words.includes(label)) ?? "public";
+}
+
+// engine/rules/task-tools.ts
+const inProperties = dotted(["declared_tools"]);
+const inMeta = dotted(["agent", "declared_tools"]);
+const toolsMember = "svc.tools";
+const registeredMember = "registered_tools";
+function registeredTools(agent) {
+	if (Object.hasOwn(agent, "registered_tools")) return agent[registeredMember];
+	return agent.declared_tools ?? agent.attributes?.declared_tools ?? null;
+}
+function narrowToolsBy(history, step) {
+	if (step.meta?.["svc.tools"] !== void 0) narrowTools(history, step.meta[toolsMember]);
+	if (canonicalType(step.step_type) === "task.start") narrowTools(history, toolsOfStart(step));
+}
+function toolsOfStart(step) {
+	try {
+		const declared = inProperties(step.properties) ?? inMeta(step.meta);
+		return declared === null || Array.isArray(declared) ? declared : [];
+	} catch (error) {
+		if (error instanceof AmbiguousField) return [];
+		throw error;
+	}
+}
+function narrowTools(history, declared) {
+	if (!Array.isArray(declared)) return;
+	const { tools } = history;
+	if (tools === null) history.tools = declared;
+	else if (tools !== declared && tools.some(isMissingIn(declared))) history.tools = fewer(tools, declared);
+}
+function narrowToolsToFacts(history, facts) {
+	if (history.others !== null && Object.hasOwn(facts, "registered_tools")) {
+		const registered = facts[registeredMember];
+		narrowTools(history, Array.isArray(registered) || history.tools !== null ? registered : []);
+	}
+	narrowTools(history, facts.declared_tools);
+}
+function toolsGetter(source) {
+	const known = /* @__PURE__ */ new WeakMap();
+	return ({ [source]: facts, history: { tools } }) => {
+		const declared = facts.declared_tools ?? facts.attributes?.declared_tools ?? null;
+		if (tools === null || tools === declared) return declared;
+		if (!Array.isArray(declared)) return tools;
+		const ofTask = known.get(tools) ?? /* @__PURE__ */ new WeakMap();
+		known.set(tools, ofTask);
+		const both = ofTask.get(declared) ?? fewer(declared, tools);
+		ofTask.set(declared, both);
+		return both;
+	};
+}
+function fewer(tools, allowed) {
+	const isMissing = isMissingIn(allowed);
+	return tools.filter((tool) => !isMissing(tool));
+}
+function isMissingIn(allowed) {
+	const names = new Set(allowed.map(toolName));
+	return (tool) => {
+		const name = toolName(tool);
+		return name === null || !names.has(name);
+	};
+}
+function toolName(tool) {
+	if (typeof tool === "string") return tool;
+	const name = typeof tool === "object" && tool !== null ? tool.name : null;
+	return typeof name === "string" ? name : null;
 }
 
 // engine/rules/lookup.ts
@@ -9159,6 +9816,34 @@ function bodiesOf(steps, task_id) {
 	} }));
 }
 
+// engine/policy/explain.ts
+function explain$1(set, occasion, context) {
+	const { action, outcome, risk_score, approvals, policies } = evaluate(set, occasion, context);
+	const compiled = new Map(set.policies.map((policy) => [policy.policy.id, policy]));
+	return {
+		action,
+		outcome,
+		risk_score,
+		approvals,
+		policies: policies.map((result) => {
+			const own = compiled.get(result.policy_id);
+			return {
+				...result,
+				answer: answerOf(result, own, context),
+				description: own?.policy.description ?? null
+			};
+		})
+	};
+}
+function answerOf(result, own, context) {
+	if (result.violated) return "violated";
+	if (result.approved_by_step !== void 0) return "approved";
+	return own !== void 0 && isApplicable(own, context) ? "passed" : "not_applicable";
+}
+function isApplicable({ check }, context) {
+	return check(context) !== 1;
+}
+
 // engine/rules/label-paths.ts
 function placed({ whole, fields }) {
 	if (fields.length === 0) return {
@@ -9531,671 +10216,266 @@ function addAllDeferred(plan, history, deferred) {
 	deferred.steps.length = 0;
 	deferred.added.fill(0);
 }
-
-// engine/rules/compound-cause.ts
-function everyOf(violations) {
-	return everyCause(violations.map(withoutFact)).violation;
+function wordsIn({ trackers }, { states }) {
+	return trackers.reduce((sum, { costly }, index) => sum + (costly?.(states[index]) ?? 0), 0);
 }
-function someOf(violations) {
-	return someCause(violations.map(withoutFact)).violation;
-}
-function withoutFact(violation) {
+function copyHistory(plan, { states, ...others }) {
 	return {
-		violation,
-		fact: null
+		...others,
+		states: states.map((state, index) => plan.trackers[index]?.copy?.(state) ?? state)
 	};
 }
-function explain$2(program, answers, context) {
-	const stack = [];
-	for (const [index, shape] of program.entries()) {
-		const parts = shape.kind === "leaf" ? [] : stack.splice(-shape.arity);
-		stack.push(shape.kind === "leaf" ? ofLeaf(shape, answers[index], context) : combined$1[shape.kind](parts));
-	}
-	const [whole] = stack;
-	return whole?.violated?.violation ?? {
-		code: "CONDITION_VIOLATED",
-		message: "the condition is violated",
-		evidence: []
-	};
-}
-const combined$1 = {
-	not: ([part]) => {
-		const { violated = null, passed = null } = part ?? {};
-		return passed === null ? {
-			violated: null,
-			passed: violated
-		} : {
-			violated: forbidden$1(passed),
-			passed: null
-		};
-	},
-	all_of: (parts) => {
-		const violated = parts.flatMap((part) => part.violated ?? []);
-		const passed = parts.flatMap((part) => part.passed ?? []);
-		if (violated.length > 0) return {
-			violated: everyCause(violated),
-			passed: null
-		};
-		return {
-			violated: null,
-			passed: passed.length === 0 ? null : facts(passed, true)
-		};
-	},
-	any_of: (parts) => {
-		const violated = parts.flatMap((part) => part.violated ?? []);
-		const passed = parts.flatMap((part) => part.passed ?? []);
-		if (passed.length > 0) return {
-			violated: null,
-			passed: facts(passed, false)
-		};
-		return {
-			violated: violated.length === 0 ? null : someCause(violated),
-			passed: null
-		};
-	}
-};
-const passedCode = "CONDITION_HOLDS";
-const noneHolds = "NO_CONDITION_HOLDS";
-function ofLeaf(shape, answer, context) {
-	if (answer === void 0 || answer === 1) return {
-		violated: null,
-		passed: null
-	};
-	if (answer !== 0) return {
-		violated: withoutFact(answer),
-		passed: null
-	};
-	const own = context.step === null ? [] : [evidenceOf(context.step)];
-	const { evidence = [], undo, fact = `${describe(shape.node)} holds` } = shape.because?.(context) ?? {};
-	const field = fieldOfAgent(shape.node, context);
-	const passed = {
-		code: passedCode,
-		message: fact,
-		evidence: firstUnique([{ evidence: [...evidence, ...own] }]),
-		remedy: field === null ? undo ?? `change this step so that ${describe(shape.node)} does not hold` : corrected(field, context)
-	};
-	const present = shape.node.rule_type === "field_not_empty" && field !== null ? field : void 0;
+function carryOver(from, history, to) {
+	const slots = new Map(from.trackers.map(({ key }, slot) => [key, slot]));
+	const complete = history.length === 0 || to.trackers.every(({ key }) => slots.has(key));
+	const states = to.trackers.map((tracker) => {
+		const slot = slots.get(tracker.key);
+		return slot === void 0 ? tracker.init() : history.states[slot];
+	});
+	const lost = to.trackers.map(({ key }) => {
+		const slot = slots.get(key);
+		return slot === void 0 ? history.length > 0 || history.lost !== null : history.lost?.[slot] === true;
+	});
 	return {
-		violated: null,
-		passed: {
-			violation: passed,
-			fact,
-			of_agent: field !== null,
-			present
-		}
-	};
-}
-function fieldOfAgent({ params = {} }, { step }) {
-	const { field } = params;
-	if (typeof field !== "string") return null;
-	return step === null || /^(agent|context)\./.test(field) ? field : null;
-}
-function corrected(field, { step }) {
-	return `correct \`${field}\` if it is wrong, otherwise ${step === null ? "do not use this agent" : "leave this step out"}`;
-}
-function forbidden$1(cause) {
-	const { fact, together = false, violation } = cause;
-	if (fact === null) return cause;
-	return {
-		...cause,
-		violation: {
-			...violation,
-			message: `${fact}, which is not allowed${together ? " together" : ""}`
-		}
-	};
-}
-function everyCause(causes) {
-	const [first] = causes;
-	if (first !== void 0 && causes.length === 1) return first;
-	return {
-		violation: joined(causes, "; and ", first?.violation.code ?? "CONDITION_VIOLATED"),
-		fact: causes.every(({ fact }) => fact !== null) ? sentence(causes) : null
-	};
-}
-function facts(causes, together) {
-	const [first] = causes;
-	if (first !== void 0 && causes.length === 1) return first;
-	const changeable = causes.filter(({ of_agent }) => of_agent !== true);
-	const ways = together && changeable.length > 0 ? changeable : causes;
-	const { remedy, remedy_steps, ...violation } = joined(causes, together ? "; or " : "; and ", passedCode);
-	const fact = sentence(causes);
-	return {
-		violation: {
-			...violation,
-			message: fact,
-			...remedyOf(ways, together ? "; or " : "; and ")
+		history: {
+			...history,
+			states,
+			lost: lost.includes(true) ? lost : null
 		},
-		fact,
-		together
+		complete
 	};
-}
-function someCause(causes) {
-	const premiseOf = new Map(causes.map((cause) => [cause, cause.fact ?? cause.violation.once?.() ?? null]));
-	const required = causes.filter((cause) => premiseOf.get(cause) === null);
-	const ways = required.length > 0 ? required : causes.filter(({ fact }) => fact === null);
-	if (ways.length === 0) {
-		const cause = facts(causes, true);
-		return {
-			...cause,
-			violation: {
-				...forbidden$1(cause).violation,
-				code: noneHolds
-			}
-		};
-	}
-	const about = new Set(ways.flatMap((way) => way.violation.about ?? []));
-	const premises = causes.filter((cause) => !ways.includes(cause) && !(cause.present && about.has(cause.present)));
-	const reasons = [...new Set(premises.map((premise) => premiseOf.get(premise)))].join(" and ");
-	const because = ` (${ways.length > 1 ? "one of them is " : ""}required because ${reasons})`;
-	const { message, ...violation } = joined(ways, "; or ", noneHolds);
-	const whole = shortened$1(reasons === "" ? message : `${message}${because}`);
-	return {
-		violation: {
-			...violation,
-			message: whole,
-			evidence: firstUnique(causes.map((cause) => cause.violation))
-		},
-		fact: null
-	};
-}
-function joined(causes, between, code) {
-	const violations = causes.map(({ violation }) => violation);
-	return {
-		code,
-		message: shortened$1([...new Set(violations.map(({ message }) => message))].join("; and ")),
-		evidence: firstUnique(violations),
-		...remedyOf(causes, between)
-	};
-}
-function remedyOf(causes, between) {
-	const violations = causes.map(({ violation }) => violation);
-	const known = violations.flatMap(({ remedy }) => remedy ?? []);
-	if (known.length === 0 || between === "; and " && known.length < violations.length) return {};
-	const texts = [...new Set(known)];
-	const remedy = between === "; or " && texts.length > 1 ? `one of: ${texts.join(between)}` : texts.join(between);
-	const steps = between === "; or " ? violations.find(({ remedy_steps }) => remedy_steps) : allSteps(violations);
-	return {
-		remedy: shortened$1(remedy),
-		...steps?.remedy_steps && { remedy_steps: steps.remedy_steps }
-	};
-}
-function sentence(causes) {
-	return shortened$1([...new Set(causes.map(({ fact, violation }) => fact ?? violation.message))].join(" and "));
-}
-const maxEvidence = 50;
-const maxText$2 = 2e3;
-function shortened$1(text) {
-	return text.length > maxText$2 ? `${text.slice(0, maxText$2)}…` : text;
-}
-function allSteps(violations) {
-	if (!violations.every(({ remedy_steps }) => remedy_steps !== void 0)) return void 0;
-	return { remedy_steps: violations.flatMap(({ remedy_steps }) => remedy_steps ?? []) };
-}
-function describe({ rule_type, params = {} }) {
-	const words = Object.entries(params).filter(([name]) => !name.startsWith("target_")).map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(", ");
-	return `\`${rule_type}\`${words === "" ? "" : ` (${words.length > 200 ? `${words.slice(0, 200)}…` : words})`}`;
-}
-function firstUnique(violations) {
-	const steps = [];
-	for (const { evidence } of violations) for (const one of evidence) {
-		if (steps.length === maxEvidence) return steps;
-		if (!steps.some((known) => isSame$1(known, one))) steps.push(one);
-	}
-	return steps;
-}
-function isSame$1(one, other) {
-	return one.step === other.step && one.step_type === other.step_type && one.step_name === other.step_name;
 }
 
-// engine/rules/compound-program.ts
-function combination(kind, arity) {
-	return {
-		kind,
-		combine: combinators[kind],
-		arity
-	};
+// engine/task/past-steps.ts
+function isWhole$1({ steps, is_whole }, last_step) {
+	const numbers = steps.map(({ step }) => step.step ?? 0);
+	const first = numbers.reduce((least, number) => Math.min(least, number), numbers[0] ?? 1);
+	const last = numbers.reduce((most, number) => Math.max(most, number), 0);
+	return is_whole && first <= 1 && last >= last_step;
 }
-function compileProgram(program) {
-	const check = compileRun(program.map(withHead));
-	const heads = program.filter((instruction) => "check" in instruction && instruction.head !== null);
-	if (heads.length === 0) return {
-		check,
-		head_words: [],
-		checkFor: () => check
-	};
-	return {
-		check,
-		head_words: heads.flatMap((leaf) => leaf.head_words),
-		checkFor: (step) => {
-			const part = applicablePart(program, step);
-			return part.length === 0 ? null : compileRun(part);
-		}
-	};
-}
-function withHead(instruction) {
-	if (!("check" in instruction) || instruction.head === null) return instruction;
-	const { head, check } = instruction;
-	const headed = (context) => context.step !== null && head(context.step) ? check(context) : 1;
-	const { because } = check;
-	return {
-		...instruction,
-		head: null,
-		check: because === void 0 ? headed : Object.assign(headed, { because })
-	};
-}
-function applicablePart(program, step) {
-	const part = [];
-	const kept = [];
-	for (const instruction of program) {
-		if ("check" in instruction) {
-			const isKept = instruction.head === null || instruction.head(step);
-			kept.push(isKept);
-			if (isKept) part.push(instruction);
-			continue;
-		}
-		const arity = kept.splice(-instruction.arity).filter((isKept) => isKept).length;
-		kept.push(arity > 0);
-		if (arity > 0) part.push({
-			...instruction,
-			arity
+
+// engine/task/waiting.ts
+const maxAwaited = 32;
+const reservationMs = 6e4;
+var Waiting = class {
+	#decisions = /* @__PURE__ */ new Map();
+	#reserved = /* @__PURE__ */ new Map();
+	get size() {
+		return this.#decisions.size;
+	}
+	add(decision) {
+		this.#decisions.set(decision.evaluation_id, decision);
+		const [oldest] = this.#decisions.keys();
+		if (this.#decisions.size > maxAwaited && oldest !== void 0) this.#decisions.delete(oldest);
+	}
+	take(evaluation_id, action_digest) {
+		const named = typeof evaluation_id === "string" ? this.#decisions.get(evaluation_id) : void 0;
+		const same = [...this.#decisions.values()].filter((decision) => decision.action_digest === action_digest);
+		const found = named ?? same.at(-1);
+		if (found === void 0) return null;
+		this.#decisions.delete(found.evaluation_id);
+		this.#reserved.delete(found.evaluation_id);
+		return found;
+	}
+	voidAllowed() {
+		for (const [evaluation_id, { blocked }] of this.#decisions) if (!blocked) this.#decisions.delete(evaluation_id);
+	}
+	reserve(evaluation_id, step, at) {
+		this.#reserved.set(evaluation_id, {
+			step,
+			at
 		});
 	}
-	return part;
-}
-function compileRun(program) {
-	const [only] = program;
-	if (program.length === 1 && only !== void 0 && "check" in only) return only.check;
-	const negates = program.some((instruction) => "kind" in instruction && instruction.kind === "not");
-	const checks = program.map((instruction) => "check" in instruction ? instruction.check : null);
-	const combines = program.map((instruction) => "combine" in instruction ? instruction.combine : null);
-	const arities = program.map((instruction) => "combine" in instruction ? instruction.arity : 0);
-	const throwing = nextThrowing(program);
-	const ends = endsOfAny(program);
-	const answers = [];
-	return (context) => {
-		let top = 0;
-		for (let index = 0; index < checks.length; index++) {
-			const check = checks[index];
-			if (check === null) {
-				const end = top;
-				top -= arities[index];
-				answers[top] = combines[index](answers, top, end);
-			} else answers[top] = check(context);
-			const end = ends[index];
-			if (end !== null && answers[top] === 0) {
-				for (let next = throwing[index + 1]; next < end.index; next = throwing[next + 1]) checks[next](context);
-				top -= end.before;
-				answers[top] = 0;
-				index = end.index;
-			}
-			top += 1;
-		}
-		const answer = answers[0] ?? 1;
-		return typeof answer === "object" && negates ? explained(program, context) : answer;
-	};
-}
-function endsOfAny(program) {
-	const ends = program.map(() => null);
-	const children = [];
-	const open = [];
-	for (const [index, instruction] of program.entries()) {
-		children.push("combine" in instruction ? open.splice(-instruction.arity) : []);
-		open.push(index);
+	holds(evaluation_id, now) {
+		const reserved = this.#reserved.get(evaluation_id);
+		return reserved !== void 0 && now - reserved.at < 6e4;
 	}
-	for (let index = program.length - 1; index >= 0; index--) {
-		const instruction = program[index];
-		if (instruction === void 0 || !("combine" in instruction) || instruction.kind !== "any_of") continue;
-		const outer = ends[index];
-		for (const [before, child] of (children[index] ?? []).entries()) ends[child] = outer == null ? {
-			index,
-			before
-		} : {
-			index: outer.index,
-			before: outer.before + before
+	release(evaluation_id) {
+		return this.#reserved.delete(evaluation_id);
+	}
+	releaseAll() {
+		const released = [...this.#reserved.keys()];
+		this.#reserved.clear();
+		return released;
+	}
+	expected(plan, history, now) {
+		for (const [id, { at }] of this.#reserved) if (now - at >= 6e4) this.#reserved.delete(id);
+		if (this.#reserved.size === 0) return null;
+		const expected = copyHistory(plan, history);
+		for (const { step, at } of this.#reserved.values()) record(plan, expected, step, at);
+		return expected;
+	}
+};
+
+// engine/task/task.ts
+const begin = Date.UTC(2026, 0, 5, 9);
+var Task = class Task {
+	#set;
+	#history;
+	#is_lost;
+	#last_step = 0;
+	#last_at = null;
+	#length = 0;
+	#waiting = null;
+	constructor(set, is_lost = false, history = newHistory(set, !is_lost)) {
+		this.#set = set;
+		this.#history = history;
+		this.#is_lost = is_lost;
+	}
+	static deferred(set) {
+		return new Task(set, false, newDeferredHistory(set));
+	}
+	static of(set, steps) {
+		const task = new Task(set);
+		for (const step of steps) task.add(step);
+		return task;
+	}
+	get set() {
+		return this.#set;
+	}
+	get is_lost() {
+		return this.#is_lost;
+	}
+	get last_step() {
+		return this.#last_step;
+	}
+	get last_at() {
+		return this.#last_at;
+	}
+	get length() {
+		return this.#length;
+	}
+	get finished() {
+		return this.#history.finished;
+	}
+	get tools() {
+		return this.#history.tools;
+	}
+	get received() {
+		return this.#history.others ?? (this.#is_lost ? "public" : null);
+	}
+	get missing_end() {
+		return this.finished || this.#last_step === 0 ? null : this.#last_step + 1;
+	}
+	get waiting() {
+		this.#waiting ??= new Waiting();
+		return this.#waiting;
+	}
+	timeOf({ timestamp }) {
+		const own = timestamp === void 0 ? null : parseTimestamp(timestamp);
+		const last = this.#last_at;
+		if (last === null) return own ?? begin;
+		return own === null ? last + 1e3 : Math.max(own, last);
+	}
+	evaluate(step, facts, how = {}) {
+		const { set = this.#set, passed } = how;
+		const [occasion, context] = this.#context(step, facts, how);
+		return passed === void 0 ? evaluate(set, occasion, context) : evaluateAndCount(set, occasion, context, passed);
+	}
+	explain(step, facts, how = {}) {
+		return explain$1(how.set ?? this.#set, ...this.#context(step, facts, how));
+	}
+	evaluateRecorded(step, facts) {
+		const passed = {};
+		const at = this.timeOf(step);
+		return {
+			decision: this.evaluate(step, facts, {
+				now: at,
+				happened: true,
+				passed
+			}),
+			passed,
+			at
 		};
 	}
-	return ends;
-}
-function nextThrowing(program) {
-	const next = [];
-	next[program.length] = program.length;
-	for (let index = program.length - 1; index >= 0; index--) {
-		const instruction = program[index];
-		const can_throw = instruction !== void 0 && "check" in instruction && instruction.can_throw;
-		next[index] = can_throw ? index : next[index + 1] ?? program.length;
-	}
-	return next;
-}
-const combinators = {
-	all_of: (answers, start, end) => {
-		let passed = false;
-		for (let index = start; index < end; index++) {
-			if (typeof answers[index] === "object") return everyOf(violationsIn(answers, start, end));
-			passed ||= answers[index] === 0;
-		}
-		return passed ? 0 : 1;
-	},
-	any_of: (answers, start, end) => {
-		let violated = false;
-		for (let index = start; index < end; index++) {
-			if (answers[index] === 0) return 0;
-			violated ||= typeof answers[index] === "object";
-		}
-		return violated ? someOf(violationsIn(answers, start, end)) : 1;
-	},
-	not: (answers, start) => {
-		if (answers[start] === 1) return 1;
-		return typeof answers[start] === "object" ? 0 : holds;
-	}
-};
-function violationsIn(answers, start, end) {
-	return answers.slice(start, end).filter((answer) => typeof answer === "object");
-}
-const holds = {
-	code: "CONDITION_HOLDS",
-	message: "the condition holds and must not",
-	evidence: []
-};
-function explained(program, context) {
-	return explain$2(program.map(shapeOf), answersOf(program, context), context);
-}
-function shapeOf(instruction) {
-	return "check" in instruction ? {
-		kind: "leaf",
-		arity: 0,
-		node: instruction.node,
-		because: instruction.check.because
-	} : {
-		kind: instruction.kind,
-		arity: instruction.arity
-	};
-}
-function answersOf(program, context) {
-	const stack = [];
-	return program.map((instruction) => {
-		const answer = "check" in instruction ? instruction.check(context) : instruction.combine(stack.splice(-instruction.arity), 0, instruction.arity);
-		stack.push(answer);
-		return answer;
-	});
-}
-
-// engine/rules/compound.ts
-const everyScope = [
-	"agent_registration",
-	"step_execution",
-	"task_execution"
-];
-const condition = {
-	type: "object",
-	required: ["rule_type"],
-	additionalProperties: false,
-	properties: {
-		rule_type: {
-			type: "string",
-			description: "name of the rule"
-		},
-		params: {
-			type: "object",
-			description: "parameters of the rule"
-		}
-	},
-	"x-editor": "condition"
-};
-const conditions = {
-	type: "array",
-	items: condition,
-	minItems: 1,
-	description: "rules with their parameters"
-};
-const gate = {
-	rule_type: "step_requires_gate",
-	params: { max_age_steps: 1 }
-};
-const message = {
-	rule_type: "history_contains",
-	params: { step_type: "step.message" }
-};
-const compoundRules = [
-	{
-		name: "all_of",
-		category: "flow",
-		scopes: everyScope,
-		targets: false,
-		params: {
-			type: "object",
-			required: ["conditions"],
-			additionalProperties: false,
-			properties: { conditions }
-		},
-		stricter: { conditions: "conditions" },
-		doc: "Passes when every applicable condition passes. Usable where all its conditions are.",
-		example: { conditions: [gate, message] }
-	},
-	{
-		name: "any_of",
-		category: "flow",
-		scopes: everyScope,
-		targets: false,
-		params: {
-			type: "object",
-			required: ["conditions"],
-			additionalProperties: false,
-			properties: { conditions }
-		},
-		stricter: { conditions: "conditions" },
-		doc: "Passes when at least one applicable condition passes. Usable where all its conditions are.",
-		example: { conditions: [gate, message] }
-	},
-	{
-		name: "not",
-		category: "flow",
-		scopes: everyScope,
-		targets: false,
-		params: {
-			type: "object",
-			required: ["condition"],
-			additionalProperties: false,
-			properties: { condition: {
-				...condition,
-				description: "a rule with its parameters"
-			} }
-		},
-		stricter: { condition: "conditions" },
-		doc: "Passes when its condition is violated; not applicable when its condition is.",
-		example: { condition: message }
-	}
-];
-function isCombinator(rule_type) {
-	return rule_type === "all_of" || rule_type === "any_of" || rule_type === "not";
-}
-function postOrder(root) {
-	const ordered = [];
-	const pending = [{
-		node: root,
-		path: "",
-		negated: false
-	}];
-	for (let next = pending.pop(); next !== void 0; next = pending.pop()) {
-		const negated = next.negated !== (next.node.rule_type === "not");
-		const children = childrenOf$1(next.node, next.path);
-		ordered.push({
-			...next,
-			arity: children.length
+	approvingGates(step, facts, { decision, at }) {
+		const gates = /* @__PURE__ */ new Map();
+		const [occasion, context] = this.#context(step, facts, {
+			now: at,
+			happened: true
 		});
-		for (const child of children) pending.push({
-			...child,
-			negated
+		for (const { policy, approval } of this.#set.plans[occasion].applicable(step)) {
+			const gate = approval?.gateOf(context) ?? null;
+			if (gate !== null && !decision.violations.some(({ policy_id }) => policy_id === policy.id)) gates.set(policy.id, gate);
+		}
+		return gates;
+	}
+	#context(step, facts, how) {
+		const { now = this.timeOf(step ?? {}), happened = false, readings = [] } = how;
+		const history = this.#waiting?.expected(this.#set, this.#history, now) ?? this.#history;
+		return [how.occasion ?? (step === null ? "registration" : occasionIn(this.#history, step)), {
+			step,
+			agent: facts,
+			context: facts,
+			history,
+			now,
+			happened,
+			readings
+		}];
+	}
+	add(step, at = this.timeOf(step)) {
+		record(this.#set, this.#history, step, at);
+		this.#last_at = at;
+		this.#length += 1;
+		this.#last_step = Math.max(this.#last_step, step.step ?? this.#last_step + 1);
+		if (isEnd(step)) this.#waiting?.voidAllowed();
+	}
+	limitTools(facts) {
+		narrowToolsToFacts(this.#history, facts);
+	}
+	noteFirst(stated = 1, waiting = 0) {
+		if (this.#last_step > 0 || stated - 1 <= waiting) return;
+		this.loseSteps(stated - 1);
+	}
+	loseSteps(last_step) {
+		const { tools } = this.#history;
+		this.#history = {
+			...newHistory(this.#set, false),
+			tools
+		};
+		this.#is_lost = true;
+		this.#last_step = last_step;
+	}
+	carries(set) {
+		return carryOver(this.#set, this.#history, set).complete;
+	}
+	carryTo(set, past) {
+		const { history, complete } = carryOver(this.#set, this.#history, set);
+		const isThere = complete || past !== null && isWhole$1(past, this.#last_step);
+		this.#history = complete || !isThere || past === null ? history : {
+			...historyOf(set, past),
+			tools: history.tools
+		};
+		this.#is_lost ||= !isThere;
+		this.#set = set;
+	}
+	resume(past, last_step) {
+		const is_whole = isWhole$1(past, last_step);
+		this.#is_lost = !is_whole;
+		this.#history = historyOf(this.#set, {
+			...past,
+			is_whole
 		});
+		this.#length = past.steps.length;
+		this.#last_step = past.steps.reduce((last, { step }) => Math.max(last, step.step ?? 0), last_step);
 	}
-	return ordered.reverse();
-}
-function childrenOf$1(node, path) {
-	if (!isCombinator(node.rule_type)) return [];
-	const key = node.rule_type === "not" ? "condition" : "conditions";
-	const within = path === "" ? "" : `${path}.params.`;
-	const here = `${within}${key}`;
-	const params = node.params ?? {};
-	const extra = Object.keys(params).find((name) => name !== key);
-	if (extra !== void 0) throw new ParameterError(`${within}${extra}`, `unknown parameter \`${extra}\` of \`${node.rule_type}\``, {
-		fault: "unknown",
-		at_key: true
-	});
-	const given = params[key];
-	if (node.rule_type === "not") return [{
-		node: asCondition(given, here),
-		path: here
-	}];
-	if (!Array.isArray(given) || given.length === 0) throw new ParameterError(here, `\`${node.rule_type}\` needs a list of at least one condition`);
-	return given.map((child, index) => ({
-		node: asCondition(child, `${here}.${index}`),
-		path: `${here}.${index}`
-	}));
-}
-function asCondition(value, path) {
-	const shape = typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
-	if (shape === null) throw new ParameterError(path, "a condition must be an object with `rule_type` and `params`", { fault: "type" });
-	const { rule_type, params, ...rest } = shape;
-	const [extra] = Object.keys(rest);
-	if (extra !== void 0) throw new ParameterError(`${path}.${extra}`, `unknown key \`${extra}\`; a condition has \`rule_type\` and \`params\``, {
-		fault: "unknown",
-		at_key: true
-	});
-	if (typeof rule_type !== "string") throw new ParameterError(`${path}.rule_type`, "`rule_type` is missing", { fault: "missing" });
-	if (params === void 0) return { rule_type };
-	if (typeof params !== "object" || params === null || Array.isArray(params)) throw new ParameterError(`${path}.params`, "`params` must be an object", { fault: "type" });
-	return {
-		rule_type,
-		params
-	};
-}
-function sharedScopes(of) {
-	const [first = [], ...rest] = of;
-	return first.filter((scope) => rest.every((scopes) => scopes.includes(scope)));
-}
-function compileTree(root, leaf) {
-	return compileProgram(postOrder(root).map(({ arity, ...placed }) => isCombinator(placed.node.rule_type) ? combination(placed.node.rule_type, arity) : {
-		...leaf(placed),
-		node: placed.node
-	}));
-}
-
-// engine/rules/params.ts
-const stepType = {
-	type: "string",
-	minLength: 1,
-	"x-editor": "step_type",
-	description: "a step type, such as `step.resource`"
-};
-const stepTypes$1 = {
-	type: "array",
-	items: stepType,
-	minItems: 1
-};
-const verbSchema = {
-	type: "string",
-	enum: [
-		"GET",
-		"POST",
-		"PATCH",
-		"DELETE"
-	],
-	description: "only steps with this verb; default every verb"
-};
-const verbNames = {
-	type: "array",
-	items: {
-		type: "string",
-		minLength: 1,
-		"x-editor": "verb"
-	},
-	minItems: 1,
-	description: "one of these verbs: GET, POST, PATCH or DELETE"
-};
-const fieldPath = {
-	type: "string",
-	minLength: 1,
-	"x-editor": "field",
-	description: "field path, such as `input.path`"
-};
-const fieldPaths = {
-	type: "array",
-	items: fieldPath,
-	minItems: 1
-};
-const names = {
-	type: "array",
-	items: {
-		type: "string",
-		minLength: 1
-	},
-	minItems: 1
-};
-const filterSchema = {
-	type: "object",
-	"x-editor": "filter",
-	description: "field path: wanted value; a list means one of, null means missing; {present: true}, {min, max}, {matches: pattern} and {not: value} are conditions; one element of a list in the step is enough; {} matches all"
-};
-const selectorMembers = {
-	step_types: {
-		...stepTypes$1,
-		description: "one of these step types"
-	},
-	verbs: verbNames,
-	step_names: {
-		...names,
-		description: "one of these names of a tool, model or operation"
-	},
-	property_filter: {
-		...filterSchema,
-		description: `only steps with these fields: ${filterSchema.description}`
+	copy() {
+		const copied = new Task(this.#set, this.#is_lost, copyHistory(this.#set, this.#history));
+		copied.#last_step = this.#last_step;
+		copied.#last_at = this.#last_at;
+		copied.#length = this.#length;
+		return copied;
+	}
+	get words() {
+		return wordsIn(this.#set, this.#history);
 	}
 };
-const selector = {
-	type: "object",
-	"x-editor": "selector",
-	additionalProperties: false,
-	properties: selectorMembers
-};
-const stepKind = {
-	...selector,
-	type: ["string", "object"],
-	"x-editor": "step_kind",
-	minLength: 1,
-	description: "a step type, such as `step.resource`, or a selector {step_types, verbs, step_names, property_filter}"
-};
-const stepKinds = {
-	type: "array",
-	items: stepKind,
-	minItems: 1
-};
-const targetSchema = {
-	target_step_types: {
-		...stepTypes$1,
-		description: "apply to these step types only; default every type"
-	},
-	target_verb: {
-		type: "string",
-		"x-editor": "verb",
-		description: "apply to this verb only; default every verb"
-	},
-	target_verbs: {
-		...verbNames,
-		description: "apply to these verbs only; default every verb"
-	},
-	target_step_names: {
-		...names,
-		description: "apply to steps of these names only; default every name"
-	},
-	target_property_filter: {
-		...filterSchema,
-		description: `apply to steps with these fields only: ${filterSchema.description}`
-	},
-	target_after: {
-		...selector,
-		description: "apply only after such a step in the same task; default always"
-	}
-};
-const targetKeys = Object.keys(targetSchema);
+function historyOf(set, { steps, is_whole }) {
+	const history = newHistory(set, is_whole);
+	const kept = is_whole ? steps : steps.filter(({ step }) => canonicalType(step.step_type) !== "step.gate");
+	for (const { step, at } of kept) record(set, history, step, at);
+	return history;
+}
 
 // node_modules/ajv/dist/compile/codegen/code.js
 var require_code$1 = /* @__PURE__ */ __commonJSMin(((exports) => {
@@ -17066,7 +17346,7 @@ function checkWith(validate, dialect) {
 	return (value) => {
 		if (validate(value)) return [];
 		const chosen = oneForEach((validate.errors ?? []).filter((error) => !isSummary(error))).slice(0, maxErrors$1);
-		return (dialect === "yaml" ? withoutRenamed(chosen) : chosen).map((error) => explain$1(error, dialect));
+		return (dialect === "yaml" ? withoutRenamed(chosen) : chosen).map((error) => explain(error, dialect));
 	};
 }
 function isSummary({ keyword, params }) {
@@ -17112,7 +17392,7 @@ function withBothTypes(known, other) {
 		params: { type: [...new Set(types)] }
 	};
 }
-function explain$1(error, dialect) {
+function explain(error, dialect) {
 	const subject = subjectOf(error);
 	const excluded = excludedMember(error);
 	const predicate = excluded === null ? predicateOf(error, dialect) : `cannot be given together with ${quote$2(excluded.other)}`;
@@ -21663,26 +21943,6 @@ function onAgent(manifest, agent) {
 	};
 }
 
-// engine/manifest/past.ts
-const begin = Date.UTC(2026, 0, 5, 9);
-function timesOf(steps) {
-	let last = null;
-	return steps.map((step) => {
-		last = timeAfter(last, step);
-		return last;
-	});
-}
-function timeAfter(last, { timestamp }) {
-	const time = parseTimestamp(timestamp ?? "");
-	if (last === null) return time ?? begin;
-	return time === null ? last + 1e3 : Math.max(last, time);
-}
-function historyOf(set, steps, times) {
-	const history = newHistory(set);
-	for (const [index, step] of steps.entries()) record(set, history, step, times[index] ?? begin);
-	return history;
-}
-
 // engine/manifest/untargeted.ts
 const bareSteps = [
 	"task.end",
@@ -21741,14 +22001,7 @@ function setOf({ name, rule_type, params = {}, scope }) {
 	}, {}).set;
 }
 function violates(set, step) {
-	const context = {
-		step,
-		agent: {},
-		context: {},
-		history: newHistory(set),
-		now: begin
-	};
-	return evaluate(set, "step", context).policies.some(({ violated }) => violated);
+	return new Task(set).evaluate(step, {}, { occasion: "step" }).policies.some(({ violated }) => violated);
 }
 function hitWords(hit, tests) {
 	const steps = tests.flatMap(({ step, history = [] }) => [...history, ...step === void 0 ? [] : [step]]);
@@ -22216,92 +22469,6 @@ function withOutputObject(step) {
 			output: { value: output }
 		},
 		warnings: [`\`output\` is ${kind}, not an object: it is kept as \`{"value": …}\``]
-	};
-}
-
-// engine/convert/trace-line.ts
-function readTraceLine(text) {
-	const reading = parseStoredJson(text);
-	if (reading.problem !== null) return problem(reading.problem.message);
-	const line = reading.value ?? {};
-	if (line.kind === void 0 && line.recorded_at === void 0) return stepOf(line);
-	const { kind, recorded_at: _at, ...rest } = line;
-	if (kind === "end" || kind === "evaluation") {
-		const fault = notText(rest, idMembers);
-		if (fault !== null) return problem(fault);
-	}
-	if (kind === "end") return endOf$1(line);
-	if (kind === "evaluation") return evaluationOf(rest);
-	if (kind !== void 0 && kind !== "step") return {
-		kind: "other",
-		name: kind
-	};
-	return stepOf(rest);
-}
-function endOf$1({ task_id, step, agent_id, recorded_at }) {
-	const members = {
-		...typeof task_id === "string" && { task_id },
-		...typeof agent_id === "string" && { agent_id },
-		...Number.isSafeInteger(step) && { step },
-		...typeof recorded_at === "string" && parseTimestamp(recorded_at) !== null && { timestamp: recorded_at }
-	};
-	return {
-		kind: "end",
-		task_id: members.task_id,
-		step: {
-			...members,
-			step_type: "task.end"
-		}
-	};
-}
-function stepOf(value) {
-	const step = withOutputObject(value).step;
-	if (typeof step.step_type !== "string") return problem("`step_type` is missing: every step has one");
-	for (const name of Object.keys(value)) if (value[name] === null) delete value[name];
-	const fault = notText(value, textMembers) ?? notFlag(value) ?? verbFault(step);
-	if (fault !== null) return problem(fault);
-	if (step.timestamp != null && parseTimestamp(step.timestamp) === null) return problem(`\`timestamp\` is ${quote$2(step.timestamp)}: write an ISO 8601 time, such as 2026-01-31T08:00:00Z`);
-	if (isDeeperThan(step, 64)) return problem(`the step is nested deeper than ${64} levels`);
-	return {
-		kind: "step",
-		step
-	};
-}
-const idMembers = ["task_id"];
-const textMembers = [
-	"task_id",
-	"timestamp",
-	"verb",
-	"step_name"
-];
-function notText(value, names) {
-	for (let index = 0; index < names.length; index++) {
-		const name = names[index];
-		const member = value[name];
-		if (member !== void 0 && member !== null && typeof member !== "string") return `\`${name}\` must be text`;
-	}
-	return null;
-}
-function notFlag(value) {
-	for (const name of ["is_external_call", "has_write_permission"]) if (value[name] !== void 0 && typeof value[name] !== "boolean") return `\`${name}\` must be true or false`;
-	return null;
-}
-function verbFault(step) {
-	const fault = verbProblem(step);
-	return fault === null ? null : `\`verb\` ${fault}`;
-}
-function evaluationOf(row) {
-	const { intended } = row;
-	if (typeof intended?.step_type !== "string") return problem("`intended` is missing: an evaluation has an intended step");
-	return {
-		kind: "evaluation",
-		row
-	};
-}
-function problem(text) {
-	return {
-		kind: "problem",
-		problem: text
 	};
 }
 
@@ -23094,6 +23261,85 @@ function tasksWith({ views }, side, id) {
 	return tasks;
 }
 
+// engine/task/table.ts
+var TaskTable = class {
+	#bounds;
+	#onEvict;
+	#running = /* @__PURE__ */ new Map();
+	#ended = /* @__PURE__ */ new Map();
+	#words = 0;
+	constructor(bounds, onEvict = () => void 0) {
+		const infinite = Number.POSITIVE_INFINITY;
+		this.#bounds = {
+			maxEnded: infinite,
+			maxIdleMs: infinite,
+			maxWords: infinite,
+			minIdleMs: 0,
+			...bounds
+		};
+		this.#onEvict = onEvict;
+	}
+	get running() {
+		return this.#running.size;
+	}
+	get(id) {
+		return this.#entry(id)?.task;
+	}
+	isRunning(id) {
+		return this.#running.has(id);
+	}
+	keep(id, task, now = 0) {
+		const known = this.#entry(id);
+		const entry = known?.task === task ? known : {
+			task,
+			touched_at: now,
+			words: 0
+		};
+		entry.touched_at = now;
+		this.#forget(id);
+		this.#makeRoom(now);
+		this.#running.set(id, entry);
+		this.#words += entry.words;
+	}
+	end(id) {
+		const entry = this.#running.get(id);
+		if (entry === void 0) return;
+		this.#running.delete(id);
+		this.#ended.set(id, entry);
+		const [oldest] = this.#ended;
+		if (this.#ended.size > this.#bounds.maxEnded && oldest !== void 0) this.#evict(oldest[0], oldest[1]);
+	}
+	weigh(id, words) {
+		const entry = this.#entry(id);
+		if (entry === void 0) return;
+		this.#words += words - entry.words;
+		entry.words = words;
+	}
+	delete(id) {
+		this.#forget(id);
+	}
+	#entry(id) {
+		return this.#running.get(id) ?? this.#ended.get(id);
+	}
+	#forget(id) {
+		this.#words -= this.#entry(id)?.words ?? 0;
+		if (!this.#running.delete(id)) this.#ended.delete(id);
+	}
+	#makeRoom(now) {
+		const { maxTasks, maxIdleMs, maxWords, minIdleMs } = this.#bounds;
+		for (const tasks of [this.#ended, this.#running]) for (const [id, entry] of tasks) {
+			const idle_ms = now - entry.touched_at;
+			const is_too_large = this.#words > maxWords && idle_ms > minIdleMs;
+			if (this.#running.size + this.#ended.size < maxTasks && idle_ms <= maxIdleMs && !is_too_large) break;
+			this.#evict(id, entry);
+		}
+	}
+	#evict(id, { task }) {
+		this.#forget(id);
+		this.#onEvict(id, task);
+	}
+};
+
 // engine/impact/replay-tasks.ts
 function newMarks() {
 	return {
@@ -23111,65 +23357,52 @@ function changeOf(old, now) {
 	if (old.blocked !== now.blocked) return now.blocked ? "newly_blocked" : "no_longer_blocked";
 	return now.asked && !old.asked && !old.blocked ? "newly_asked" : null;
 }
-function createReplayedTasks(bounds, begin) {
-	const table = {
-		...bounds,
-		begin,
-		running: /* @__PURE__ */ new Map(),
-		ended: /* @__PURE__ */ new Map(),
-		past: /* @__PURE__ */ new Map(),
-		last: null
-	};
-	return {
-		open: (task_id, source) => open(table, task_id, source),
-		find: (task_id) => find(table, task_id),
-		finish: (task) => finish(table, task)
-	};
-}
-function find({ last, running, ended, past }, task_id) {
-	if (last?.task_id === task_id) return last;
-	return running.get(task_id) ?? ended.get(task_id) ?? past.get(task_id) ?? null;
-}
-function open(table, task_id, source) {
-	const known = find(table, task_id);
-	if (known !== null && known === table.last) return known;
-	const task = known ?? table.begin(task_id, source);
-	table.last = task;
-	table.ended.delete(task_id);
-	table.past.delete(task_id);
-	table.running.delete(task_id);
-	table.running.set(task_id, task);
-	if (table.running.size > table.max_running) dropFirst(table, table.running);
-	return task;
-}
-function finish(table, task) {
-	const { ended, running } = table;
-	running.delete(task.task_id);
-	if (table.last === task) table.last = null;
-	ended.delete(task.task_id);
-	ended.set(task.task_id, task);
-	if (ended.size > table.max_ended) dropFirst(table, ended);
-}
-function dropFirst({ past, max_past }, tasks) {
-	const [task] = tasks.values();
-	if (task === void 0) return;
-	tasks.delete(task.task_id);
-	task.history = null;
-	task.first_flip = null;
-	if (task.ended) task.agent = null;
-	past.set(task.task_id, task);
-	if (past.size <= max_past) return;
-	const [oldest] = past.keys();
-	if (oldest !== void 0) past.delete(oldest);
-}
+var ReplayedTasks = class {
+	#begin;
+	#maxPast;
+	#table;
+	#past = /* @__PURE__ */ new Map();
+	#last = null;
+	constructor({ maxPast, ...bounds }, begin) {
+		this.#begin = begin;
+		this.#maxPast = maxPast;
+		this.#table = new TaskTable(bounds, (_, task) => this.#drop(task));
+	}
+	find(task_id) {
+		if (this.#last?.task_id === task_id) return this.#last;
+		return this.#table.get(task_id) ?? this.#past.get(task_id) ?? null;
+	}
+	open(task_id, source) {
+		const known = this.find(task_id);
+		if (known !== null && known === this.#last) return known;
+		const task = known ?? this.#begin(task_id, source);
+		this.#past.delete(task_id);
+		this.#table.keep(task_id, task);
+		this.#last = task;
+		return task;
+	}
+	finish(task) {
+		if (this.#last === task) this.#last = null;
+		this.#table.end(task.task_id);
+	}
+	#drop(task) {
+		if (this.#last === task) this.#last = null;
+		task.task = null;
+		task.first_flip = null;
+		if (task.ended) task.agent = null;
+		this.#past.set(task.task_id, task);
+		if (this.#past.size <= this.#maxPast) return;
+		const [oldest] = this.#past.keys();
+		if (oldest !== void 0) this.#past.delete(oldest);
+	}
+};
 function newReplayedTask(task_id, source, agent, view) {
 	return {
 		task_id,
 		source,
 		one_source: true,
-		history: null,
+		task: null,
 		length: 0,
-		now: null,
 		agent,
 		view,
 		ended: false,
@@ -23362,19 +23595,19 @@ function createSkipped() {
 
 // engine/impact/replay.ts
 const bounds = {
-	max_ended: 1e3,
-	max_past: 1e6
+	maxEnded: 1e3,
+	maxPast: 1e6
 };
 const oneByOne = {
-	max_running: 1,
-	max_ended: 1,
-	max_past: 0
+	maxTasks: 1,
+	maxEnded: 1,
+	maxPast: 0
 };
 function createReplay(options) {
 	const { policies, against = null, agent = null, max_running = 1e4, max_listed = 1e3, onStep = null } = options;
 	const sets = createSets(policies, against);
-	const tasks = createReplayedTasks(options.one_by_one ? oneByOne : {
-		max_running,
+	const tasks = new ReplayedTasks(options.one_by_one ? oneByOne : {
+		maxTasks: max_running,
 		...bounds
 	}, (task_id, source) => {
 		const given = typeof agent === "function" ? agent(task_id) : agent;
@@ -23408,28 +23641,19 @@ function createReplay(options) {
 }
 function addStep(state, step, source) {
 	const { sets, tasks, counts } = state;
-	const task = tasks.open(step.task_id ?? "", source);
-	if (task.length === 0) {
+	const replayed = tasks.open(step.task_id ?? "", source);
+	if (replayed.length === 0) {
 		counts.tasks += 1;
-		state.skipped.noteStep(task.task_id);
-	} else if (task.history === null) loseHistory(state, task);
-	task.one_source &&= task.source === source;
-	task.length += 1;
+		state.skipped.noteStep(replayed.task_id);
+	} else if (replayed.task === null) loseHistory(state, replayed);
+	replayed.one_source &&= replayed.source === source;
+	replayed.length += 1;
 	counts.steps += 1;
-	task.now = timeAfter(task.now, step);
-	task.history ??= newDeferredHistory(sets.whole);
-	takeAgent(state, task, step);
-	evaluateStep(state, task, step, occasionIn(task.history, step), numberOf(step, task));
-	recordStep(state, task, step);
+	const task = replayed.task ?? Task.deferred(sets.whole);
+	replayed.task = task;
+	takeAgent(state, replayed, step);
+	take(state, replayed, task, step, numberOf(step, replayed), false);
 	if (isBlocked(step)) counts.recorded_blocks += 1;
-}
-function recordStep({ sets, tasks, counts }, task, step) {
-	if (task.history === null) return;
-	record(sets.whole, task.history, step, task.now ?? 0);
-	if (!task.history.finished) return;
-	if (!task.ended) counts.ended += 1;
-	task.ended = true;
-	tasks.finish(task);
 }
 function numberOf({ step }, { length }) {
 	return Number.isSafeInteger(step) ? step : length;
@@ -23442,47 +23666,55 @@ function takeAgent({ sets, is_agent_given }, task, { meta }) {
 	}
 	if (task.length === 1 || given !== void 0) task.view.tasks += 1;
 }
-function evaluateStep({ sets, outcomes, onStep }, task, step, occasion, number) {
-	const agent = task.agent ?? noAgent;
-	const context = {
-		step,
-		agent,
-		context: agent,
-		history: task.history ?? newDeferredHistory(sets.whole),
-		now: task.now ?? 0,
-		readings: []
+function take({ tasks, outcomes, counts, onStep }, replayed, task, step, number, is_end) {
+	const agent = replayed.agent ?? noAgent;
+	const now = task.timeOf(step);
+	const how = {
+		now,
+		passed: outcomes.passed,
+		readings: [],
+		...is_end && { occasion: "end" }
 	};
-	const { set, against } = task.view;
-	const after = evaluateAndCount(set, occasion, context, outcomes.passed);
-	const before = against === null ? null : evaluateAndCount(against, occasion, context, outcomes.passed);
+	const { set, against } = replayed.view;
+	const after = task.evaluate(step, agent, {
+		...how,
+		set
+	});
+	const before = against === null ? null : task.evaluate(step, agent, {
+		...how,
+		set: against
+	});
 	onStep?.({
-		task_id: task.task_id,
+		task_id: replayed.task_id,
 		step,
-		occasion,
+		is_end,
 		after,
 		before
 	});
-	if (isQuiet(after) && (before === null || isQuiet(before))) return;
-	outcomes.note(task, step, number, after, before);
+	if (!isQuiet(after) || before !== null && !isQuiet(before)) outcomes.note(replayed, step, number, after, before);
+	task.add(step, now);
+	if (!task.finished) return;
+	if (!replayed.ended) counts.ended += 1;
+	replayed.ended = true;
+	tasks.finish(replayed);
 }
 const noAgent = {};
 function isQuiet({ policies, passed }) {
 	return policies === passed;
 }
 function endTask(state, step) {
-	const task = state.tasks.find(step.task_id ?? "");
-	if (task === null || task.length === 0 || task.history?.finished === true) return;
-	if (task.history === null) {
-		loseHistory(state, task);
+	const replayed = state.tasks.find(step.task_id ?? "");
+	if (replayed === null || replayed.length === 0 || replayed.task?.finished === true) return;
+	if (replayed.task === null) {
+		loseHistory(state, replayed);
 		return;
 	}
-	const agent_id = task.agent?.agent_id;
-	task.now = timeAfter(task.now, step);
-	evaluateStep(state, task, {
+	const agent_id = replayed.agent?.agent_id;
+	const end = {
 		...typeof agent_id === "string" && { agent_id },
 		...step
-	}, "end", null);
-	recordStep(state, task, step);
+	};
+	take(state, replayed, replayed.task, end, null, true);
 }
 function noteEvaluation({ tasks, skipped }, task_id) {
 	if (tasks.find(task_id) === null) skipped.noteEvaluation(task_id);
@@ -23492,7 +23724,7 @@ function loseHistory({ skipped }, task) {
 	task.history_lost = true;
 }
 function comparisonOf$1(task) {
-	if (task === null || task.history === null) return null;
+	if (task === null || task.task === null) return null;
 	const { before, after, first_flip, blocked_step } = task;
 	const change = changeOf(before, after);
 	return {
@@ -30327,14 +30559,14 @@ function openBracket(text, end) {
 	for (let at = 0; at < end; at++) {
 		const character = text[at] ?? "";
 		const starts = at === 0 || /[\s,:[{\]}-]/.test(text[at - 1] ?? "");
-		if (character === "#" && /^\s?$/.test(text[at - 1] ?? "")) at = endOf(text, "\n", at, end);
+		if (character === "#" && /^\s?$/.test(text[at - 1] ?? "")) at = endOf$1(text, "\n", at, end);
 		else if ((character === "\"" || character === "'") && starts) at = closingQuote(text, at, end);
 		else if ((character === "[" || character === "{") && (starts || open.length > 0)) open.push(at);
 		else if (character === "]" || character === "}") open.pop();
 	}
 	return open.at(-1) ?? null;
 }
-function endOf(text, mark, from, end) {
+function endOf$1(text, mark, from, end) {
 	const found = text.indexOf(mark, from);
 	return found < 0 ? end : found;
 }
@@ -31840,93 +32072,6 @@ function noteParameter(error, index, notes) {
 	notes.add(idOf[error.fault], path, message, error.at_key);
 }
 
-// engine/policy/explain.ts
-function explain(set, occasion, context) {
-	const { action, outcome, risk_score, approvals, policies } = evaluate(set, occasion, context);
-	const compiled = new Map(set.policies.map((policy) => [policy.policy.id, policy]));
-	return {
-		action,
-		outcome,
-		risk_score,
-		approvals,
-		policies: policies.map((result) => {
-			const own = compiled.get(result.policy_id);
-			return {
-				...result,
-				answer: answerOf(result, own, context),
-				description: own?.policy.description ?? null
-			};
-		})
-	};
-}
-function answerOf(result, own, context) {
-	if (result.violated) return "violated";
-	if (result.approved_by_step !== void 0) return "approved";
-	return own !== void 0 && isApplicable(own, context) ? "passed" : "not_applicable";
-}
-function isApplicable({ check }, context) {
-	return check(context) !== 1;
-}
-
-// engine/manifest/test.ts
-function runTests(manifest, tests = manifest.tests ?? [], setFor = setsByAgent(manifest)) {
-	return tests.map((test) => {
-		const { action, outcome, policies } = explanationOf(setFor(test), test);
-		const violated = policies.filter((policy) => policy.violated).map((policy) => policy.name);
-		const failures = failuresOf(test, {
-			action,
-			outcome
-		}, violated);
-		return {
-			name: test.name,
-			passed: failures.length === 0,
-			action,
-			outcome,
-			violated,
-			failures,
-			policies
-		};
-	});
-}
-function setsByAgent(manifest) {
-	const sets = /* @__PURE__ */ new Map();
-	return ({ agent = {} }) => {
-		const key = JSON.stringify([agent.risk_classification, agent.agent_key]);
-		const set = sets.get(key) ?? onAgent(manifest, agent).set;
-		sets.set(key, set);
-		return set;
-	};
-}
-function explanationOf(set, test) {
-	const past = test.history ?? [];
-	const times = timesOf(test.step === void 0 ? past : [...past, test.step]);
-	const history = historyOf(set, past, times);
-	const facts = factsAsReported(test.agent ?? {}, test.context ?? {});
-	const now = parseTimestamp(test.now ?? "") ?? times.at(-1) ?? begin;
-	const context = {
-		step: test.step ?? null,
-		agent: facts,
-		context: facts,
-		history,
-		now
-	};
-	return explain(set, test.step === void 0 ? "registration" : occasionIn(history, test.step), context);
-}
-function failuresOf({ expect }, { action, outcome }, violated) {
-	const failures = [];
-	if (expect.action !== void 0 && expect.action !== action) failures.push(`expected the action ${expect.action}, got ${action}`);
-	if (expect.outcome !== void 0 && expect.outcome !== outcome) failures.push(`expected the outcome ${expect.outcome}, got ${outcome}`);
-	if (expect.violated === void 0) return failures;
-	const missing = expect.violated.filter((name) => !violated.includes(name));
-	const extra = violated.filter((name) => !expect.violated?.includes(name));
-	if (missing.length > 0) failures.push(`expected to be violated, but not: ${listed(missing)}`);
-	if (extra.length > 0) failures.push(`violated, but not expected: ${listed(extra)}`);
-	return failures;
-}
-function listed(names) {
-	return names.map((name) => `\`${name}\``).join(", ");
-}
-
 // engine/manifest/tests-markdown.ts
 const maxPolicies = 15;
 const words = {
@@ -31969,6 +32114,71 @@ function answerCells({ name, answer, severity }) {
 }
 function reasonCells({ violation_details: details }) {
 	return [details?.reason, details?.remedy].map((text) => text ? messageMarkdown(text) : "");
+}
+
+// engine/agent/context.ts
+function factsAsReported(registered, { agent_allowed_tools, ...reported }) {
+	const declared_tools = reported.declared_tools ?? agent_allowed_tools;
+	if (declared_tools === void 0) return {
+		...registered,
+		...reported
+	};
+	return {
+		...registered,
+		...reported,
+		declared_tools,
+		[registeredMember]: registeredTools(registered)
+	};
+}
+
+// engine/manifest/test.ts
+function runTests(manifest, tests = manifest.tests ?? [], setFor = setsByAgent(manifest)) {
+	return tests.map((test) => {
+		const { action, outcome, policies } = explanationOf(setFor(test), test);
+		const violated = policies.filter((policy) => policy.violated).map((policy) => policy.name);
+		const failures = failuresOf(test, {
+			action,
+			outcome
+		}, violated);
+		return {
+			name: test.name,
+			passed: failures.length === 0,
+			action,
+			outcome,
+			violated,
+			failures,
+			policies
+		};
+	});
+}
+function setsByAgent(manifest) {
+	const sets = /* @__PURE__ */ new Map();
+	return ({ agent = {} }) => {
+		const key = JSON.stringify([agent.risk_classification, agent.agent_key]);
+		const set = sets.get(key) ?? onAgent(manifest, agent).set;
+		sets.set(key, set);
+		return set;
+	};
+}
+function explanationOf(set, test) {
+	const past = test.history ?? [];
+	const facts = factsAsReported(test.agent ?? {}, test.context ?? {});
+	const now = parseTimestamp(test.now ?? "");
+	return Task.of(set, past).explain(test.step ?? null, facts, now === null ? {} : { now });
+}
+function failuresOf({ expect }, { action, outcome }, violated) {
+	const failures = [];
+	if (expect.action !== void 0 && expect.action !== action) failures.push(`expected the action ${expect.action}, got ${action}`);
+	if (expect.outcome !== void 0 && expect.outcome !== outcome) failures.push(`expected the outcome ${expect.outcome}, got ${outcome}`);
+	if (expect.violated === void 0) return failures;
+	const missing = expect.violated.filter((name) => !violated.includes(name));
+	const extra = violated.filter((name) => !expect.violated?.includes(name));
+	if (missing.length > 0) failures.push(`expected to be violated, but not: ${listed(missing)}`);
+	if (extra.length > 0) failures.push(`violated, but not expected: ${listed(extra)}`);
+	return failures;
+}
+function listed(names) {
+	return names.map((name) => `\`${name}\``).join(", ");
 }
 
 // engine/manifest/coverage.ts
@@ -32287,6 +32497,158 @@ function textsInBatch(batch, count) {
 	return texts;
 }
 
+// engine/trace/recall/read-lines.ts
+const maxLineBytes = 67108864;
+const newline = 10;
+const tooLong = { problem: `longer than ${maxLineBytes / 1024 / 1024} MiB` };
+async function* readBatches(bytes) {
+	let first = 0;
+	for await (const { end, bytes: whole, is_long, is_last } of wholeLines(bytes)) {
+		const text = decoded(whole, first === 0);
+		const found = typeof text === "string" ? text.split("\n") : splitIn(whole).map(({ from, part }) => decoded(part, first === 0 && from === 0));
+		const lines = is_long ? [tooLong, ...found.slice(1)] : found;
+		yield {
+			first,
+			lines,
+			end: is_last ? end : end + 1
+		};
+		first += lines.length;
+	}
+}
+async function* wholeLines(bytes) {
+	let begin = 0;
+	let pending = [];
+	let length = 0;
+	const taken = (whole, first, is_last) => ({
+		begin,
+		end: begin + length,
+		bytes: whole,
+		is_long: first > maxLineBytes,
+		is_last
+	});
+	for await (const chunk of bytes) {
+		const last = chunk.lastIndexOf(newline);
+		const before = length;
+		length += last < 0 ? chunk.length : last;
+		if (last < 0) pending = length > maxLineBytes ? [] : [...pending, chunk];
+		if (last < 0) continue;
+		yield taken(Buffer.concat([...pending, chunk.subarray(0, last)]), before + chunk.indexOf(newline), false);
+		begin += length + 1;
+		pending = [chunk.subarray(last + 1)];
+		length = chunk.length - last - 1;
+	}
+	if (length > 0) yield taken(Buffer.concat(pending), length, true);
+}
+function splitIn(bytes) {
+	const lines = [];
+	for (let from = 0; from <= bytes.length;) {
+		const next = bytes.indexOf(newline, from);
+		const to = next < 0 ? bytes.length : next;
+		lines.push({
+			from,
+			part: bytes.subarray(from, to)
+		});
+		from = to + 1;
+	}
+	return lines;
+}
+function decoded(bytes, at_start) {
+	try {
+		return new TextDecoder("utf-8", {
+			fatal: true,
+			ignoreBOM: !at_start
+		}).decode(bytes);
+	} catch {
+		return { problem: "not UTF-8" };
+	}
+}
+
+// engine/convert/trace-line.ts
+function readTraceLine(text) {
+	const reading = parseStoredJson(text);
+	if (reading.problem !== null) return problem(reading.problem.message);
+	const line = reading.value ?? {};
+	if (line.kind === void 0 && line.recorded_at === void 0) return stepOf(line);
+	const { kind, recorded_at: _at, ...rest } = line;
+	if (kind === "end" || kind === "evaluation") {
+		const fault = notText(rest, idMembers);
+		if (fault !== null) return problem(fault);
+	}
+	if (kind === "end") return endOf(line);
+	if (kind === "evaluation") return evaluationOf(rest);
+	if (kind !== void 0 && kind !== "step") return {
+		kind: "other",
+		name: kind
+	};
+	return stepOf(rest);
+}
+function endOf({ task_id, step, agent_id, recorded_at }) {
+	const members = {
+		...typeof task_id === "string" && { task_id },
+		...typeof agent_id === "string" && { agent_id },
+		...Number.isSafeInteger(step) && { step },
+		...typeof recorded_at === "string" && parseTimestamp(recorded_at) !== null && { timestamp: recorded_at }
+	};
+	return {
+		kind: "end",
+		task_id: members.task_id,
+		step: {
+			...members,
+			step_type: "task.end"
+		}
+	};
+}
+function stepOf(value) {
+	const step = withOutputObject(value).step;
+	if (typeof step.step_type !== "string") return problem("`step_type` is missing: every step has one");
+	for (const name of Object.keys(value)) if (value[name] === null) delete value[name];
+	const fault = notText(value, textMembers) ?? notFlag(value) ?? verbFault(step);
+	if (fault !== null) return problem(fault);
+	if (step.timestamp != null && parseTimestamp(step.timestamp) === null) return problem(`\`timestamp\` is ${quote$2(step.timestamp)}: write an ISO 8601 time, such as 2026-01-31T08:00:00Z`);
+	if (isDeeperThan(step, 64)) return problem(`the step is nested deeper than ${64} levels`);
+	return {
+		kind: "step",
+		step
+	};
+}
+const idMembers = ["task_id"];
+const textMembers = [
+	"task_id",
+	"timestamp",
+	"verb",
+	"step_name"
+];
+function notText(value, names) {
+	for (let index = 0; index < names.length; index++) {
+		const name = names[index];
+		const member = value[name];
+		if (member !== void 0 && member !== null && typeof member !== "string") return `\`${name}\` must be text`;
+	}
+	return null;
+}
+function notFlag(value) {
+	for (const name of ["is_external_call", "has_write_permission"]) if (value[name] !== void 0 && typeof value[name] !== "boolean") return `\`${name}\` must be true or false`;
+	return null;
+}
+function verbFault(step) {
+	const fault = verbProblem(step);
+	return fault === null ? null : `\`verb\` ${fault}`;
+}
+function evaluationOf(row) {
+	const { intended } = row;
+	if (typeof intended?.step_type !== "string") return problem("`intended` is missing: an evaluation has an intended step");
+	return {
+		kind: "evaluation",
+		row
+	};
+}
+function problem(text) {
+	return {
+		kind: "problem",
+		problem: text
+	};
+}
+
 // engine/source/policy-files.ts
 async function yamlFilesIn(top, onError, root) {
 	const found = [];
@@ -32374,72 +32736,6 @@ async function isFolder(path) {
 }
 async function isFile(path) {
 	return (await stat(path).catch(() => null))?.isFile() === true;
-}
-
-// engine/trace/recall/read-lines.ts
-const maxLineBytes = 67108864;
-const newline = 10;
-const tooLong = { problem: `longer than ${maxLineBytes / 1024 / 1024} MiB` };
-async function* readBatches(bytes) {
-	let first = 0;
-	for await (const { end, bytes: whole, is_long, is_last } of wholeLines(bytes)) {
-		const text = decoded(whole, first === 0);
-		const found = typeof text === "string" ? text.split("\n") : splitIn(whole).map(({ from, part }) => decoded(part, first === 0 && from === 0));
-		const lines = is_long ? [tooLong, ...found.slice(1)] : found;
-		yield {
-			first,
-			lines,
-			end: is_last ? end : end + 1
-		};
-		first += lines.length;
-	}
-}
-async function* wholeLines(bytes) {
-	let begin = 0;
-	let pending = [];
-	let length = 0;
-	const taken = (whole, first, is_last) => ({
-		begin,
-		end: begin + length,
-		bytes: whole,
-		is_long: first > maxLineBytes,
-		is_last
-	});
-	for await (const chunk of bytes) {
-		const last = chunk.lastIndexOf(newline);
-		const before = length;
-		length += last < 0 ? chunk.length : last;
-		if (last < 0) pending = length > maxLineBytes ? [] : [...pending, chunk];
-		if (last < 0) continue;
-		yield taken(Buffer.concat([...pending, chunk.subarray(0, last)]), before + chunk.indexOf(newline), false);
-		begin += length + 1;
-		pending = [chunk.subarray(last + 1)];
-		length = chunk.length - last - 1;
-	}
-	if (length > 0) yield taken(Buffer.concat(pending), length, true);
-}
-function splitIn(bytes) {
-	const lines = [];
-	for (let from = 0; from <= bytes.length;) {
-		const next = bytes.indexOf(newline, from);
-		const to = next < 0 ? bytes.length : next;
-		lines.push({
-			from,
-			part: bytes.subarray(from, to)
-		});
-		from = to + 1;
-	}
-	return lines;
-}
-function decoded(bytes, at_start) {
-	try {
-		return new TextDecoder("utf-8", {
-			fatal: true,
-			ignoreBOM: !at_start
-		}).decode(bytes);
-	} catch {
-		return { problem: "not UTF-8" };
-	}
 }
 
 // engine/trace/recall/read-trace.ts

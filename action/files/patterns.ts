@@ -1,6 +1,6 @@
 // Which files of the workspace a path or a pattern selects.
 import { posix } from 'node:path'
-import { isLeftOut, isYamlFile } from '@svc/engine'
+import { isLeftOut, isYamlFile } from '@svc/engine/parts'
 
 /** True for a path with `*` or `?`. */
 export function isPattern(path: string): boolean {

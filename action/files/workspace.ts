@@ -2,6 +2,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { posix, resolve, sep } from 'node:path'
+import { readManifestFiles } from '@svc/engine'
 import {
   type Finding,
   findingAt,
@@ -9,11 +10,10 @@ import {
   isManifest,
   isYamlFile,
   quote,
-  readManifestFiles,
   type SourceFile,
   startOf,
   type Validation,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import { entersOf, folderOf, isPattern, matcherOf, selectorOf } from './patterns.js'
 
 export interface WorkspaceFiles {

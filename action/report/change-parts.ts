@@ -1,5 +1,5 @@
 // What the change means, in the summary.
-import { changeLegend, counted, diffMarkdown, limited, markdownCode, markdownText } from '@svc/engine'
+import { changeLegend, counted, diffMarkdown, limited, markdownCode, markdownText } from '@svc/engine/parts'
 import type { Comparison } from '../change/compare.js'
 
 const maxBytes = 200_000

@@ -1,5 +1,5 @@
 // What recorded tasks would have met, in the summary.
-import { counted, impactMarkdown } from '@svc/engine'
+import { counted, impactMarkdown } from '@svc/engine/parts'
 import type { Report } from './report.js'
 
 const maxBytes = 150_000

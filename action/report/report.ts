@@ -1,5 +1,5 @@
 // The result of a run, which annotations, summary, outputs and files show.
-import { type Annotation, counted, type Finding, type Validation } from '@svc/engine'
+import { type Annotation, counted, type Finding, type Validation } from '@svc/engine/parts'
 import type { Comparison } from '../change/compare.js'
 import type { Impact } from '../change/impact.js'
 import type { Inputs } from '../inputs.js'

@@ -12,7 +12,7 @@ import {
   row,
   table,
   type ValidatedManifest,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import type { Comparison } from '../change/compare.js'
 import { changeParts } from './change-parts.js'
 import { impactParts } from './impact-parts.js'

@@ -1,5 +1,5 @@
 // The failed tests of the summary.
-import { counted, failedTestTexts, type ValidatedManifest } from '@svc/engine'
+import { counted, failedTestTexts, type ValidatedManifest } from '@svc/engine/parts'
 
 const maxBytes = 150_000
 

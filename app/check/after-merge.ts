@@ -9,7 +9,7 @@ import {
   policyMarkdown,
   row,
   shortened,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import type { AssignmentState, InForce } from '@svc/platform'
 import { runCheck } from './check-run.js'
 import type { CheckContent } from './content/content.js'

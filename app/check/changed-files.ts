@@ -1,5 +1,12 @@
 // Which files of a repository a change touches, and their texts on both sides.
-import { isManifest, isTestFile, isYamlInFolder, manifestsOfTestFile, type SourceFile, testFilesOf } from '@svc/engine'
+import {
+  isManifest,
+  isTestFile,
+  isYamlInFolder,
+  manifestsOfTestFile,
+  type SourceFile,
+  testFilesOf,
+} from '@svc/engine/parts'
 import { entryProblem, manifestText, SourceError, type TreeEntry } from '@svc/platform'
 import type { GithubReader } from './parts.js'
 

@@ -1,5 +1,5 @@
 // Everything that the content of a check run is made from: plain data, collected before.
-import type { DiffReport, Finding, Validation } from '@svc/engine'
+import type { DiffReport, Finding, Validation } from '@svc/engine/parts'
 import type { ImpactReport } from '@svc/platform'
 import type { Loosening } from './rules/loosening.js'
 import type { Requirement } from './rules/review.js'

@@ -1,12 +1,6 @@
 // Collects the facts of a change: two trees → files, validation, diff, impact.
-import {
-  diffFiles,
-  type InventoryAgent,
-  pairFiles,
-  parseManifest,
-  type ReplayManifest,
-  type SourceFile,
-} from '@svc/engine'
+import { parseManifest } from '@svc/engine'
+import { diffFiles, type InventoryAgent, pairFiles, type ReplayManifest, type SourceFile } from '@svc/engine/parts'
 import type { ImpactReport, ManifestChange } from '@svc/platform'
 import { type ChangedFiles, changedPaths, readChangedFiles, readText, type Tree } from './changed-files.js'
 import { countsOnly } from './content/counts-only.js'

@@ -1,16 +1,15 @@
 // Validates the changed manifests one after the other, so that no large change holds up other work of the process.
 import { setImmediate } from 'node:timers/promises'
+import { parseManifest, validateFiles } from '@svc/engine'
 import {
   byPlace,
   isTestFile,
   manifestsOfTestFile,
-  parseManifest,
   type SourceFile,
   testFilesOf,
   type Validation,
   type ValidationOptions,
-  validateFiles,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import type { Side } from './changed-files.js'
 import type { PolicyLines } from './facts.js'
 

@@ -1,5 +1,5 @@
 // What GitHub answers instead of a result, as errors with a remedy.
-import { quote } from '@svc/engine'
+import { quote } from '@svc/engine/parts'
 import { SourceError, type SourceFault, secondsToWait } from '@svc/platform'
 
 /**

@@ -1,6 +1,6 @@
 // Whose installations are accepted: those of the account that owns the App, and of the accounts that the operator names. A public
 // App can be installed by everyone.
-import { quote } from '@svc/engine'
+import { quote } from '@svc/engine/parts'
 import type { Installation } from '../github/app-api.js'
 
 /** `accounts` are in lower case. */

@@ -1,5 +1,5 @@
 // A delivery whose signature has been checked: its headers and the members that every payload has.
-import { quote } from '@svc/engine'
+import { quote } from '@svc/engine/parts'
 import { PlatformError } from '@svc/platform'
 import { idIn, type Members, objectIn, textIn } from '../github/members.js'
 import type { NewDelivery } from './deliveries-store.js'

@@ -1,5 +1,5 @@
 // An agent and what governs it, in words.
-import { lastDayOf } from '@svc/engine'
+import { lastDayOf } from '@svc/engine/parts'
 import type { Agent, Assignment, EngineIntervals, Policy, Stop } from '@svc/schemas'
 import { indented, type Screen, short } from './columns.js'
 import { table } from './table.js'

@@ -2,7 +2,7 @@
 import { mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { readIfThere, replaceFile } from '@svc/engine'
+import { readIfThere, replaceFile } from '@svc/engine/parts'
 import { parseJson } from '@svc/proof'
 import type { SessionTokens } from '@svc/schemas'
 

@@ -1,5 +1,5 @@
 // The verdict of an evaluation again, as rows of the verdict of `svc verify`.
-import type { RejudgeReason } from '@svc/engine'
+import type { RejudgeReason } from '@svc/engine/parts'
 import type { CommittedResult, RejudgeVerdict } from '@svc/schemas'
 
 type Mismatch = RejudgeVerdict['mismatches'][number]

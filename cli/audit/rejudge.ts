@@ -1,6 +1,6 @@
 // `svc verify --rejudge`: evaluates the steps of a verified bundle again.
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { newSurvey, Rejudge, type Survey, surveyRecord } from '@svc/engine'
+import { newSurvey, Rejudge, type Survey, surveyRecord } from '@svc/engine/parts'
 import type { TrustPolicy } from '@svc/proof'
 import { type Addition, type BundleReader, openBundle } from '@svc/proof/verify'
 import type { RejudgeVerdict } from '@svc/schemas'

@@ -1,7 +1,7 @@
 // A witness: it remembers the last checkpoint of each log, and signs only checkpoints that continue it.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { readIfThere, replaceFile, sharedFolderProblem } from '@svc/engine'
+import { readIfThere, replaceFile, sharedFolderProblem } from '@svc/engine/parts'
 import {
   evaluateAddCheckpoint,
   formatVerifier,

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
-import { takeLock } from '@svc/engine'
+import { takeLock } from '@svc/engine/parts'
 import { parseVerifier, smallOrderProblem, type Verifier } from '@svc/proof'
 import { openWitness, type Witness } from './witness-memory.js'
 

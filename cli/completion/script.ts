@@ -1,5 +1,6 @@
 // The script of a shell for all commands.
-import { findingKinds, formatNames, rules } from '@svc/engine'
+import { rules } from '@svc/engine'
+import { findingKinds, formatNames } from '@svc/engine/parts'
 import type { Command } from 'commander'
 import { bashScript } from './bash.js'
 import { fishScript } from './fish.js'

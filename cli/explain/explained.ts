@@ -1,5 +1,5 @@
 // The result of `svc explain`.
-import type { Explanation } from '@svc/engine'
+import type { Explanation } from '@svc/engine/parts'
 import type { ApprovalRequired, Step } from '@svc/schemas'
 
 /** One step with the results of the policies. */

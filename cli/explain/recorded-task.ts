@@ -1,5 +1,6 @@
 // One task of a trace.
-import { type EvaluationRow, readLines, readTraceLine, type TraceLineReading } from '@svc/engine'
+import { readTraceLine } from '@svc/engine'
+import { type EvaluationRow, readLines, type TraceLineReading } from '@svc/engine/parts'
 import { fileError } from '@svc/proof/verify'
 import type { JsonMap, Step } from '@svc/schemas'
 import { InputError } from '../errors.js'

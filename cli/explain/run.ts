@@ -1,15 +1,7 @@
 // `svc explain`: finds the step, evaluates it again on its history, and reports the result of each policy.
 import type { Writable } from 'node:stream'
-import {
-  approvalsRequired,
-  explain,
-  historyOf,
-  occasionIn,
-  onAgent,
-  parseManifest,
-  readYaml,
-  timesOf,
-} from '@svc/engine'
+import { approvalsRequired, onAgent, parseManifest, Task } from '@svc/engine'
+import { readYaml } from '@svc/engine/parts'
 import { isMap, printable } from '@svc/proof'
 import { readText } from '@svc/proof/verify'
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
@@ -106,10 +98,7 @@ function readAgent(path: string): JsonMap {
 
 function explainStep(manifest: Manifest, { past, agent, evaluated, ...named }: RecordedStep): ExplainedStep {
   const { set, skipped } = onAgent(manifest, agent)
-  const times = timesOf([...past, evaluated])
-  const history = historyOf(set, past, times)
-  const context = { step: evaluated, agent, context: agent, history, now: times.at(-1) ?? 0 }
-  const { approvals, ...explanation } = explain(set, occasionIn(history, evaluated), context)
+  const { approvals, ...explanation } = Task.of(set, past).explain(evaluated, agent)
   const approval_required = approvalsRequired(approvals, (gate) => ({ step: { task_id: named.task_id, ...gate } }))
   return { ...named, evaluated, skipped, ...explanation, ...(approvals.length > 0 && { approval_required }) }
 }

@@ -1,5 +1,5 @@
 // An explanation as text for a person.
-import { type ExplainedPolicy, othersIn } from '@svc/engine'
+import { type ExplainedPolicy, othersIn } from '@svc/engine/parts'
 import { type ApprovalRequired, canonicalType, type EvidenceStep, type Step } from '@svc/schemas'
 import type { ExplainedStep } from './explained.js'
 

@@ -1,5 +1,5 @@
 // An assignment in words.
-import { lastDayOf } from '@svc/engine'
+import { lastDayOf } from '@svc/engine/parts'
 import type { Assignment, MadeAssignment } from '@svc/schemas'
 import { indented, rowsWithNotes, type Screen, short } from '../account/columns.js'
 import type { Output } from '../account/subcommand.js'

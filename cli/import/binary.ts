@@ -1,6 +1,6 @@
 // Files that are compressed or not JSON at all, told by their first bytes: their lines could only be reported as unreadable.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import type { FormatName } from '@svc/engine'
+import type { FormatName } from '@svc/engine/parts'
 import { shellWord } from '../called-as.js'
 import { type Source, stdinName } from './source.js'
 

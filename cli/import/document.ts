@@ -1,6 +1,6 @@
 // Files that are one JSON document, told apart from files with a run on each line.
 import { readFileSync, statSync } from 'node:fs'
-import { lineAndColumnOf, readLines, readOtlpText, readValue, runValuesOf } from '@svc/engine'
+import { lineAndColumnOf, readLines, readOtlpText, readValue, runValuesOf } from '@svc/engine/parts'
 
 export type DocumentReading = { readonly value: unknown; readonly problem: null } | { readonly problem: string }
 

@@ -1,5 +1,5 @@
 // The word FORMAT of `svc import`, and the command with the right one.
-import { didYouMean, type FormatName, formatNames, formatOf } from '@svc/engine'
+import { didYouMean, type FormatName, formatNames, formatOf } from '@svc/engine/parts'
 import { shellWord } from '../called-as.js'
 import { UsageError } from '../errors.js'
 import { defaultStart } from './default-start.js'

@@ -1,5 +1,6 @@
 // What was guessed about tools, for a person to check: an entry for the file of `--tools` each.
-import { type DoubtCode, type Guess, meaningOf, readYaml, type ToolMap } from '@svc/engine'
+import { meaningOf, type ToolMap } from '@svc/engine'
+import { type DoubtCode, type Guess, readYaml } from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'
 
 export interface GuessedTool {

@@ -1,7 +1,8 @@
 // The options of `svc import`, checked before anything is read or sent.
 import { readFileSync, statSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
-import { type FormatName, readYaml, type ToolMap, toolMapProblems } from '@svc/engine'
+import { type ToolMap, toolMapProblems } from '@svc/engine'
+import { type FormatName, readYaml } from '@svc/engine/parts'
 import { parseTimestamp } from '@svc/schemas'
 import { UsageError } from '../errors.js'
 import { defaultStart } from './default-start.js'

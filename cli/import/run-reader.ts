@@ -9,7 +9,7 @@ import {
   stepsOf,
   type Transcript,
   toolsIn,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import { UsageError } from '../errors.js'
 import { documentIn } from './document.js'
 import type { ImportPlan } from './options.js'

@@ -1,5 +1,5 @@
 // `svc import`: two readings of the files, so that they are never in memory as a whole.
-import type { FormatName } from '@svc/engine'
+import type { FormatName } from '@svc/engine/parts'
 import { printable } from '@svc/proof'
 import { UsageError } from '../errors.js'
 import { createFileTarget } from './file.js'

@@ -1,5 +1,5 @@
 // Spans of OTLP JSON: a task is a trace or a conversation, whose spans may be anywhere in the files.
-import { isSameSpan, leanSpan, operationOf, type Span, stepsOfSpans } from '@svc/engine'
+import { isSameSpan, leanSpan, operationOf, type Span, stepsOfSpans } from '@svc/engine/parts'
 import { createGroups } from './groups.js'
 import type { ImportPlan } from './options.js'
 import type { Fault, ImportReader, Recorded } from './reader.js'

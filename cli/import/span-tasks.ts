@@ -9,7 +9,7 @@ import {
   strongerClaim,
   taskIdOf,
   toolsOfSpan,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import type { ImportPlan } from './options.js'
 import type { ImportedAgent } from './target.js'
 

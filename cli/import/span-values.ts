@@ -1,5 +1,5 @@
 // The values of a file of OTLP JSON: a document, or one on each line.
-import { readLines, readOtlp, readOtlpText, type Span } from '@svc/engine'
+import { readLines, readOtlp, readOtlpText, type Span } from '@svc/engine/parts'
 import { documentIn } from './document.js'
 import type { Fault } from './reader.js'
 import type { Source } from './source.js'

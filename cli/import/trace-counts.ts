@@ -1,5 +1,5 @@
 // The lines of a trace that are no steps: counted, because they are not imported.
-import type { TraceLineReading } from '@svc/engine'
+import type { TraceLineReading } from '@svc/engine/parts'
 import type { Remarks } from './reader.js'
 import { countOf, listed } from './words.js'
 

@@ -1,13 +1,13 @@
 // The trace of `svc serve`: its steps, which keep their numbers, times and tasks.
+import { readTraceLine } from '@svc/engine'
 import {
   agentOfStart,
   createStepCheck,
   readLines,
-  readTraceLine,
   type TraceLineReading,
   toolOfStep,
   toolsDeclaredBy,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import { parseJson } from '@svc/proof'
 import { type Behavior, canonicalType, type Step } from '@svc/schemas'
 import { createGroups } from './groups.js'

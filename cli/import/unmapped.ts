@@ -1,5 +1,5 @@
 // Spans that are no act of an agent: counted by name, so that an import leaves nothing out silently.
-import type { Span } from '@svc/engine'
+import type { Span } from '@svc/engine/parts'
 import type { Remarks } from './reader.js'
 import { countOf } from './words.js'
 

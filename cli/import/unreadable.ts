@@ -1,5 +1,5 @@
 // Messages about files, lines and documents that are not runs.
-import { descriptionOf, type FormatName, formatNames, formatOf, hasMessages } from '@svc/engine'
+import { descriptionOf, type FormatName, formatNames, formatOf, hasMessages } from '@svc/engine/parts'
 import { printable } from '@svc/proof'
 import { shellWord } from '../called-as.js'
 import { isSessionFormat } from './options.js'

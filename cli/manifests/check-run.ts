@@ -1,15 +1,7 @@
 // Reads the manifests, analyses them, and prints what was found.
 import type { Writable } from 'node:stream'
-import {
-  analyse,
-  isManifest,
-  parseManifest,
-  parseTestFile,
-  type ReadManifest,
-  readIfThere,
-  readPolicyFiles,
-  testFilesOf,
-} from '@svc/engine'
+import { parseManifest, readPolicyFiles } from '@svc/engine'
+import { analyse, isManifest, parseTestFile, type ReadManifest, readIfThere, testFilesOf } from '@svc/engine/parts'
 import { jsonText, printable } from '@svc/proof'
 import { type Checked, checkedLines } from './check-text.js'
 

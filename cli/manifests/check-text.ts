@@ -1,5 +1,5 @@
 // What `svc check` found, as text for a person.
-import { type Analysis, type AnalysisFinding, counted, type FoundPath, type Goal } from '@svc/engine'
+import { type Analysis, type AnalysisFinding, counted, type FoundPath, type Goal } from '@svc/engine/parts'
 import type { Step } from '@svc/schemas'
 
 /** The analysis of one manifest, or of several as one set. */

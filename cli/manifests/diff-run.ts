@@ -1,6 +1,6 @@
 // `svc diff`: reads both sides, compares them, and prints what differs.
 import type { Writable } from 'node:stream'
-import { type DiffReport, diffFiles, diffMarkdown, diffText, type Paint } from '@svc/engine'
+import { type DiffReport, diffFiles, diffMarkdown, diffText, type Paint } from '@svc/engine/parts'
 import { jsonText, printable } from '@svc/proof'
 import { InputError, UsageError } from '../errors.js'
 import { agentsOf } from './inventory.js'

@@ -1,7 +1,7 @@
 // The files of `svc docs`: written, or compared with what would be written. Files by other authors are not touched.
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { withoutYamlEnding } from '@svc/engine'
+import { withoutYamlEnding } from '@svc/engine/parts'
 import { printable } from '@svc/proof'
 
 export interface Page {

@@ -1,6 +1,7 @@
 // The work of `svc docs`.
 import type { Writable } from 'node:stream'
-import { counted, manifestTable, readManifestFiles, type SourceFile, tableMarkdown, validateFiles } from '@svc/engine'
+import { readManifestFiles, validateFiles } from '@svc/engine'
+import { counted, manifestTable, type SourceFile, tableMarkdown } from '@svc/engine/parts'
 import { namingCommands, shellWord } from '../called-as.js'
 import { checkPages, isFolderName, type Page, pagesIn, withMark, writePages } from './docs-pages.js'
 import { findingLines, isFailure, linesOf } from './findings-text.js'

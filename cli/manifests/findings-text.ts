@@ -1,5 +1,5 @@
 // Findings as text for a person: the place, the message, and the line of the file.
-import { counted, type Finding, type SourceFile, type Validation } from '@svc/engine'
+import { counted, type Finding, type SourceFile, type Validation } from '@svc/engine/parts'
 import { printable } from '@svc/proof'
 import { type Colour, inColour } from './colour.js'
 

@@ -9,7 +9,7 @@ export function findingsCommand(svc: string): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', `\nExample:\n  ${svc} findings unknown-key\n\nExit codes: 0 ok, 2 usage`)
     .action(async (id: string | undefined, { json }: { readonly json?: true }) => {
-      const { didYouMean, findingKind, findingKinds } = await import('@svc/engine')
+      const { didYouMean, findingKind, findingKinds } = await import('@svc/engine/parts')
       const ids = findingKinds.map((kind) => kind.id)
       const kind = id === undefined ? undefined : findingKind(id)
       if (id !== undefined && kind === undefined) {

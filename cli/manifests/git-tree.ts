@@ -1,7 +1,7 @@
 // The manifests below a path in a commit of the current repository, without a checkout.
 import { spawnSync } from 'node:child_process'
 import { posix } from 'node:path'
-import { filesInTree, type GitFile, isManifestInFolder, textsInBatch } from '@svc/engine'
+import { filesInTree, type GitFile, isManifestInFolder, textsInBatch } from '@svc/engine/parts'
 import { UsageError } from '../errors.js'
 import type { Side, SideFile } from './side-file.js'
 

@@ -2,7 +2,7 @@
 import { lstat, mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Writable } from 'node:stream'
-import { manifestSchema, testFileSchema } from '@svc/engine'
+import { manifestSchema, testFileSchema } from '@svc/engine/parts'
 import { printable } from '@svc/proof'
 import { shellWord } from '../called-as.js'
 import { filesOf } from './init-files.js'

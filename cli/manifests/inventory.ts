@@ -1,5 +1,5 @@
 // The agents of an inventory file.
-import { type InventoryAgent, readInventory } from '@svc/engine'
+import { type InventoryAgent, readInventory } from '@svc/engine/parts'
 import { readText } from '@svc/proof/verify'
 import { InputError } from '../errors.js'
 

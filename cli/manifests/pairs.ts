@@ -1,5 +1,6 @@
 // The manifests of both sides by path.
-import { type DiffFile, parseManifest } from '@svc/engine'
+import { parseManifest } from '@svc/engine'
+import type { DiffFile } from '@svc/engine/parts'
 import type { Manifest } from '@svc/schemas'
 import { InputError, UsageError } from '../errors.js'
 import type { Side, SideFile } from './side-file.js'

@@ -1,5 +1,6 @@
 // The manifests and the agent of a replay.
-import { isManifest, parseManifest, type ReplayManifest, readPolicyFiles, readYaml } from '@svc/engine'
+import { parseManifest, readPolicyFiles } from '@svc/engine'
+import { isManifest, type ReplayManifest, readYaml } from '@svc/engine/parts'
 import { isMap } from '@svc/proof'
 import { fileError, readText } from '@svc/proof/verify'
 import type { JsonMap } from '@svc/schemas'

@@ -1,5 +1,5 @@
 // What `svc replay` reports, in every format.
-import { counted, type Finding, type ReplayResult, type ShownReplay, type ShownStep } from '@svc/engine'
+import { counted, type Finding, type ReplayResult, type ShownReplay, type ShownStep } from '@svc/engine/parts'
 import { printable } from '@svc/proof'
 import type { DryRunReport } from '@svc/schemas'
 import { shellWord } from '../called-as.js'

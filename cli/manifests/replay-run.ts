@@ -8,7 +8,7 @@ import {
   neverApplied,
   policiesOfManifests,
   type ReplayManifest,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import { jsonText, printable } from '@svc/proof'
 import { progressBar } from '../import/progress.js'
 import { baselineWord, type ReadManifest, readAgent, readManifests } from './replay-input.js'

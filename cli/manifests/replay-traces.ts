@@ -1,7 +1,8 @@
 // The traces of a replay, read line by line in constant memory.
 import { createReadStream, readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { type Replay, readTrace, type TraceReader } from '@svc/engine'
+import { readTrace } from '@svc/engine'
+import type { Replay, TraceReader } from '@svc/engine/parts'
 import { fileError } from '@svc/proof/verify'
 import { InputError } from '../errors.js'
 import type { Progress } from '../import/progress.js'

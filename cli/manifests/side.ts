@@ -1,7 +1,8 @@
 // One side of a comparison: a manifest, a folder of manifests, or either of them in a commit.
 import { existsSync, statSync } from 'node:fs'
 import { normalize, posix, relative, resolve, sep } from 'node:path'
-import { isManifest, looksLikeManifest, readPolicyFiles } from '@svc/engine'
+import { readPolicyFiles } from '@svc/engine'
+import { isManifest, looksLikeManifest } from '@svc/engine/parts'
 import { UsageError } from '../errors.js'
 import { readFromGit } from './git-tree.js'
 import type { Side } from './side-file.js'

@@ -1,6 +1,7 @@
 // The work of `svc test`.
 import type { Writable } from 'node:stream'
-import { readManifestFiles, type Validation, validateFiles, validationReport } from '@svc/engine'
+import { readManifestFiles, validateFiles } from '@svc/engine'
+import { type Validation, validationReport } from '@svc/engine/parts'
 import { findingLines, isFailure, linesOf } from './findings-text.js'
 import { coverageLines, testLines, testTotals } from './test-text.js'
 

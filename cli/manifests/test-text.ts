@@ -1,5 +1,11 @@
 // Results of manifest tests as text: expected, got, and the answer of each policy.
-import { counted, type ExplainedPolicy, type LocatedTest, type ValidatedManifest, type Validation } from '@svc/engine'
+import {
+  counted,
+  type ExplainedPolicy,
+  type LocatedTest,
+  type ValidatedManifest,
+  type Validation,
+} from '@svc/engine/parts'
 import { printable } from '@svc/proof'
 import { inColour } from './colour.js'
 

@@ -1,15 +1,14 @@
 // The work of `svc validate`.
 import type { Writable } from 'node:stream'
+import { readManifestFiles, validateFiles } from '@svc/engine'
 import {
   annotationsOf,
-  readManifestFiles,
   type SourceFile,
   sarifOf,
   type Validation,
-  validateFiles,
   validationReport,
   workflowCommands,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import { jsonText } from '@svc/proof'
 import { components } from '@svc/schemas'
 import { findingLines, isFailure, linesOf, totalsLine } from './findings-text.js'

@@ -16,7 +16,7 @@ export function rulesCommand(svc: string): Command {
     .option('--name <rule>', 'the same as the argument')
     .addHelpText('after', `\nExample:\n  ${svc} rules step_requires_gate\n\nExit codes: 0 ok, 2 usage`)
     .action(async (rule: string | undefined, { json, name = rule }: RulesOptions) => {
-      const { didYouMean, rules } = await import('@svc/engine')
+      const [{ rules }, { didYouMean }] = await Promise.all([import('@svc/engine'), import('@svc/engine/parts')])
       const names = rules.map((rule) => rule.name)
       if (name !== undefined && !names.includes(name)) {
         const hint = didYouMean(name, names) || `; \`${svc} rules\` lists them`

@@ -1,11 +1,10 @@
 // A shortest path of steps to a goal, found by asking the engine before each step, as an agent does.
 import type { JsonMap, Step } from '@svc/schemas'
 import { approvalsRequired } from '../policy/approval.js'
-import { compile, type PolicySet } from '../policy/compile.js'
-import { type Decision, evaluate } from '../policy/evaluate.js'
-import { copyHistory, newHistory, occasionIn, record } from '../policy/history.js'
+import { compile } from '../policy/compile.js'
+import type { Decision } from '../policy/evaluate.js'
 import type { PolicyInput } from '../policy/policy-input.js'
-import type { History } from '../rules/rule.js'
+import { Task } from '../task/task.js'
 
 export interface FoundPath {
   /** The steps in order; the last one is the goal. */
@@ -32,23 +31,21 @@ const monday = Date.UTC(2026, 0, 5, 9)
 const week = Array.from({ length: 168 }, (_, hour) => monday + hour * 3_600_000)
 
 interface World {
-  readonly set: PolicySet
   readonly agent: JsonMap
   readonly begin: number
 }
 
 interface Node {
-  readonly history: History
+  readonly task: Task
   readonly steps: readonly Step[]
 }
 
 /** A path for an agent; null when none was found, which proves nothing. */
 export function shortestPath({ policies, goals, others, agent }: Search): FoundPath | null {
-  const set = compile(policies)
-  const start: Node = { history: newHistory(set), steps: [] }
+  const start: Node = { task: new Task(compile(policies)), steps: [] }
   const isOpen = (begin: number) =>
-    goals.some((step) => !codesOf(decisionOn({ set, agent, begin }, start, step)).includes('OUTSIDE_HOURS'))
-  const world = { set, agent, begin: week.find(isOpen) ?? monday }
+    goals.some((step) => !codesOf(decisionOn({ agent, begin }, start, step)).includes('OUTSIDE_HOURS'))
+  const world = { agent, begin: week.find(isOpen) ?? monday }
   const first = others.slice(0, 1).map((step) => follow(world, start, step) ?? start)
   const steps = breadthFirst(world, first, goals, others)
   return steps === null ? null : { steps, agent, begin: world.begin }
@@ -69,17 +66,16 @@ function breadthFirst(world: World, first: readonly Node[], goals: readonly Step
   return null
 }
 
-function decisionOn({ set, agent, begin }: World, { history, steps }: Node, step: Step): Decision {
-  const now = begin + steps.length * stepMs
-  return evaluate(set, occasionIn(history, step), { step, agent, context: agent, history, now })
+function decisionOn({ agent, begin }: World, { task, steps }: Node, step: Step): Decision {
+  return task.evaluate(step, agent, { now: begin + steps.length * stepMs })
 }
 
 /** The node after a step; null for a step that is not allowed. */
 function follow(world: World, node: Node, step: Step): Node | null {
   if (decisionOn(world, node, step).blocked) return null
-  const history = copyHistory(world.set, node.history)
-  record(world.set, history, step, world.begin + node.steps.length * stepMs)
-  return { history, steps: [...node.steps, step] }
+  const task = node.task.copy()
+  task.add(step, world.begin + node.steps.length * stepMs)
+  return { task, steps: [...node.steps, step] }
 }
 
 function codesOf({ violations }: Decision): unknown[] {

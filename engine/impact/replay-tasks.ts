@@ -1,6 +1,7 @@
 // The tasks of a replay by id. Only so many of them keep their histories.
 import type { JsonMap } from '@svc/schemas'
-import type { History } from '../rules/rule.js'
+import { TaskTable } from '../task/table.js'
+import type { Task } from '../task/task.js'
 import type { Flip, Outcome } from './replay-result.js'
 import type { View } from './replay-sets.js'
 
@@ -40,12 +41,10 @@ export interface ReplayedTask {
   readonly source: string
   /** Every step is from that file. */
   one_source: boolean
-  /** Null before the first step, and when it is not in memory any more. */
-  history: History | null
+  /** Null before the first step, and when its history is not in memory any more. */
+  task: Task | null
   /** Steps so far. */
   length: number
-  /** Time of the last step, ms since 1970. */
-  now: number | null
   agent: JsonMap | null
   view: View
   /** It has ended at least once. */
@@ -62,84 +61,65 @@ export interface ReplayedTask {
   violated: Set<number> | null
 }
 
-export interface TaskBounds {
-  /** Running tasks with a history in memory. */
-  readonly max_running: number
-  /** Ended tasks with a history in memory, for the steps of an id that continues after an end. */
-  readonly max_ended: number
+export interface ReplayBounds {
+  /** Tasks with a history in memory. */
+  readonly maxTasks: number
+  /** Ended ones among them, for the steps of an id that continues after an end. */
+  readonly maxEnded: number
   /** Other tasks whose id is remembered. */
-  readonly max_past: number
+  readonly maxPast: number
 }
 
-export interface ReplayedTasks {
-  /** The task that a step belongs to. */
-  readonly open: (task_id: string, source: string) => ReplayedTask
-  /** Null for an unknown id. */
-  readonly find: (task_id: string) => ReplayedTask | null
-  /** Called after each step at which the task is finished. */
-  readonly finish: (task: ReplayedTask) => void
-}
-
-interface Table extends TaskBounds {
-  readonly begin: (task_id: string, source: string) => ReplayedTask
-  /** The least recently used task is first in each. */
-  readonly running: Map<string, ReplayedTask>
-  readonly ended: Map<string, ReplayedTask>
-  readonly past: Map<string, ReplayedTask>
+/** The tasks of a replay. */
+export class ReplayedTasks {
+  readonly #begin: (task_id: string, source: string) => ReplayedTask
+  readonly #maxPast: number
+  readonly #table: TaskTable<ReplayedTask>
+  readonly #past = new Map<string, ReplayedTask>()
   /** The running task of the last step: consecutive steps are often of one task. */
-  last: ReplayedTask | null
-}
+  #last: ReplayedTask | null = null
 
-export function createReplayedTasks(bounds: TaskBounds, begin: Table['begin']): ReplayedTasks {
-  const table: Table = { ...bounds, begin, running: new Map(), ended: new Map(), past: new Map(), last: null }
-  return {
-    open: (task_id, source) => open(table, task_id, source),
-    find: (task_id) => find(table, task_id),
-    finish: (task) => finish(table, task),
+  constructor({ maxPast, ...bounds }: ReplayBounds, begin: (task_id: string, source: string) => ReplayedTask) {
+    this.#begin = begin
+    this.#maxPast = maxPast
+    this.#table = new TaskTable(bounds, (_, task) => this.#drop(task))
   }
-}
 
-function find({ last, running, ended, past }: Table, task_id: string): ReplayedTask | null {
-  if (last?.task_id === task_id) return last
-  return running.get(task_id) ?? ended.get(task_id) ?? past.get(task_id) ?? null
-}
+  /** Null for an unknown id. */
+  find(task_id: string): ReplayedTask | null {
+    if (this.#last?.task_id === task_id) return this.#last
+    return this.#table.get(task_id) ?? this.#past.get(task_id) ?? null
+  }
 
-function open(table: Table, task_id: string, source: string): ReplayedTask {
-  const known = find(table, task_id)
-  if (known !== null && known === table.last) return known
-  const task = known ?? table.begin(task_id, source)
-  table.last = task
-  table.ended.delete(task_id)
-  table.past.delete(task_id)
-  // The least recently used task stays first.
-  table.running.delete(task_id)
-  table.running.set(task_id, task)
-  if (table.running.size > table.max_running) dropFirst(table, table.running)
-  return task
-}
+  /** The task that a step belongs to. */
+  open(task_id: string, source: string): ReplayedTask {
+    const known = this.find(task_id)
+    if (known !== null && known === this.#last) return known
+    const task = known ?? this.#begin(task_id, source)
+    this.#past.delete(task_id)
+    this.#table.keep(task_id, task)
+    this.#last = task
+    return task
+  }
 
-function finish(table: Table, task: ReplayedTask): void {
-  const { ended, running } = table
-  running.delete(task.task_id)
-  if (table.last === task) table.last = null
-  ended.delete(task.task_id)
-  ended.set(task.task_id, task)
-  if (ended.size > table.max_ended) dropFirst(table, ended)
-}
+  /** Called after each step at which the task is finished. */
+  finish(task: ReplayedTask): void {
+    if (this.#last === task) this.#last = null
+    this.#table.end(task.task_id)
+  }
 
-/** Drops the history of the first task, and remembers that its id was used. */
-function dropFirst({ past, max_past }: Table, tasks: Map<string, ReplayedTask>): void {
-  const [task] = tasks.values()
-  if (task === undefined) return
-  tasks.delete(task.task_id)
-  task.history = null
-  task.first_flip = null
-  // A task that continues keeps its policies.
-  if (task.ended) task.agent = null
-  past.set(task.task_id, task)
-  if (past.size <= max_past) return
-  const [oldest] = past.keys()
-  if (oldest !== undefined) past.delete(oldest)
+  /** Drops the history, and remembers that the id was used. */
+  #drop(task: ReplayedTask): void {
+    if (this.#last === task) this.#last = null
+    task.task = null
+    task.first_flip = null
+    // A task that continues keeps its policies.
+    if (task.ended) task.agent = null
+    this.#past.set(task.task_id, task)
+    if (this.#past.size <= this.#maxPast) return
+    const [oldest] = this.#past.keys()
+    if (oldest !== undefined) this.#past.delete(oldest)
+  }
 }
 
 export function newReplayedTask(task_id: string, source: string, agent: JsonMap | null, view: View): ReplayedTask {
@@ -147,9 +127,8 @@ export function newReplayedTask(task_id: string, source: string, agent: JsonMap 
     task_id,
     source,
     one_source: true,
-    history: null,
+    task: null,
     length: 0,
-    now: null,
     agent,
     view,
     ended: false,

@@ -3,24 +3,14 @@ import { isMap } from '@svc/proof'
 import type { JsonMap, Step } from '@svc/schemas'
 import { isBlocked } from '@svc/schemas'
 import type { TraceLineReading } from '../convert/trace-line.js'
-import { timeAfter } from '../manifest/past.js'
-import { type Decision, evaluateAndCount } from '../policy/evaluate.js'
-import { newDeferredHistory, occasionIn, record } from '../policy/history.js'
-import type { Occasion } from '../policy/plan.js'
-import type { RuleContext } from '../rules/rule.js'
+import type { Decision } from '../policy/evaluate.js'
+import { Task } from '../task/task.js'
 import { createOutcomes, type Outcomes } from './replay-outcomes.js'
 import type { ReplayPolicies } from './replay-policies.js'
 import type { Flip, ReplayResult } from './replay-result.js'
 import { createSets, type ReplaySets } from './replay-sets.js'
 import { createSkipped, type Skipped } from './replay-skipped.js'
-import {
-  changeOf,
-  createReplayedTasks,
-  newReplayedTask,
-  type ReplayedTask,
-  type ReplayedTasks,
-  type TaskChange,
-} from './replay-tasks.js'
+import { changeOf, newReplayedTask, type ReplayedTask, ReplayedTasks, type TaskChange } from './replay-tasks.js'
 
 export interface ReplayOptions {
   readonly policies: ReplayPolicies
@@ -49,9 +39,9 @@ export interface TaskComparison {
 
 export interface EvaluatedStep {
   readonly task_id: string
-  /** With the occasion `end`, a task.end that stands for the end through /end_task. */
+  /** For an end through /end_task, a task.end that stands for it. */
   readonly step: Step
-  readonly occasion: Occasion
+  readonly is_end: boolean
   readonly after: Decision
   /** Under the policies to compare with; null without them. */
   readonly before: Decision | null
@@ -71,11 +61,11 @@ export interface Replay {
 
 const bounds = {
   /** An id that continues after its end mostly does so soon. */
-  max_ended: 1_000,
+  maxEnded: 1_000,
   /** Beyond it an id that continues counts as a new task: about 100 bytes each. */
-  max_past: 1_000_000,
+  maxPast: 1_000_000,
 }
-const oneByOne = { max_running: 1, max_ended: 1, max_past: 0 }
+const oneByOne = { maxTasks: 1, maxEnded: 1, maxPast: 0 }
 
 /**
  * Replays recorded tasks step by step. A step that would be blocked has happened all the same: the steps after it are
@@ -84,10 +74,13 @@ const oneByOne = { max_running: 1, max_ended: 1, max_past: 0 }
 export function createReplay(options: ReplayOptions): Replay {
   const { policies, against = null, agent = null, max_running = 10_000, max_listed = 1000, onStep = null } = options
   const sets = createSets(policies, against)
-  const tasks = createReplayedTasks(options.one_by_one ? oneByOne : { max_running, ...bounds }, (task_id, source) => {
-    const given = typeof agent === 'function' ? agent(task_id) : agent
-    return newReplayedTask(task_id, source, given, sets.viewOf(given ?? {}))
-  })
+  const tasks = new ReplayedTasks(
+    options.one_by_one ? oneByOne : { maxTasks: max_running, ...bounds },
+    (task_id, source) => {
+      const given = typeof agent === 'function' ? agent(task_id) : agent
+      return newReplayedTask(task_id, source, given, sets.viewOf(given ?? {}))
+    },
+  )
   const state: ReplayState = {
     sets,
     tasks,
@@ -121,29 +114,19 @@ interface ReplayState {
 
 function addStep(state: ReplayState, step: Step, source: string): void {
   const { sets, tasks, counts } = state
-  const task = tasks.open(step.task_id ?? '', source)
-  if (task.length === 0) {
+  const replayed = tasks.open(step.task_id ?? '', source)
+  if (replayed.length === 0) {
     counts.tasks += 1
-    state.skipped.noteStep(task.task_id)
-  } else if (task.history === null) loseHistory(state, task)
-  task.one_source &&= task.source === source
-  task.length += 1
+    state.skipped.noteStep(replayed.task_id)
+  } else if (replayed.task === null) loseHistory(state, replayed)
+  replayed.one_source &&= replayed.source === source
+  replayed.length += 1
   counts.steps += 1
-  task.now = timeAfter(task.now, step)
-  task.history ??= newDeferredHistory(sets.whole)
-  takeAgent(state, task, step)
-  evaluateStep(state, task, step, occasionIn(task.history, step), numberOf(step, task))
-  recordStep(state, task, step)
+  const task = replayed.task ?? Task.deferred(sets.whole)
+  replayed.task = task
+  takeAgent(state, replayed, step)
+  take(state, replayed, task, step, numberOf(step, replayed), false)
   if (isBlocked(step)) counts.recorded_blocks += 1
-}
-
-function recordStep({ sets, tasks, counts }: ReplayState, task: ReplayedTask, step: Step): void {
-  if (task.history === null) return
-  record(sets.whole, task.history, step, task.now ?? 0)
-  if (!task.history.finished) return
-  if (!task.ended) counts.ended += 1
-  task.ended = true
-  tasks.finish(task)
 }
 
 /** The number by which `svc explain` finds the step. */
@@ -161,23 +144,29 @@ function takeAgent({ sets, is_agent_given }: ReplayState, task: ReplayedTask, { 
   if (task.length === 1 || given !== undefined) task.view.tasks += 1
 }
 
-function evaluateStep(
-  { sets, outcomes, onStep }: ReplayState,
-  task: ReplayedTask,
+/** Evaluates the step under each set, and adds it to the history. `is_end`: an end through /end_task. */
+function take(
+  { tasks, outcomes, counts, onStep }: ReplayState,
+  replayed: ReplayedTask,
+  task: Task,
   step: Step,
-  occasion: Occasion,
   number: number | null,
-) {
-  const agent = task.agent ?? noAgent
-  const history = task.history ?? newDeferredHistory(sets.whole)
+  is_end: boolean,
+): void {
+  const agent = replayed.agent ?? noAgent
+  const now = task.timeOf(step)
   // Both sets share the readings of the step, as they share the history: they are parts of one set.
-  const context: RuleContext = { step, agent, context: agent, history, now: task.now ?? 0, readings: [] }
-  const { set, against } = task.view
-  const after = evaluateAndCount(set, occasion, context, outcomes.passed)
-  const before = against === null ? null : evaluateAndCount(against, occasion, context, outcomes.passed)
-  onStep?.({ task_id: task.task_id, step, occasion, after, before })
-  if (isQuiet(after) && (before === null || isQuiet(before))) return
-  outcomes.note(task, step, number, after, before)
+  const how = { now, passed: outcomes.passed, readings: [], ...(is_end && { occasion: 'end' as const }) }
+  const { set, against } = replayed.view
+  const after = task.evaluate(step, agent, { ...how, set })
+  const before = against === null ? null : task.evaluate(step, agent, { ...how, set: against })
+  onStep?.({ task_id: replayed.task_id, step, is_end, after, before })
+  if (!isQuiet(after) || (before !== null && !isQuiet(before))) outcomes.note(replayed, step, number, after, before)
+  task.add(step, now)
+  if (!task.finished) return
+  if (!replayed.ended) counts.ended += 1
+  replayed.ended = true
+  tasks.finish(replayed)
 }
 
 const noAgent: JsonMap = {}
@@ -189,16 +178,15 @@ function isQuiet({ policies, passed }: Decision): boolean {
 
 /** The end of a task through /end_task: a task.end that evaluates its task rules, unless an earlier one did that. */
 function endTask(state: ReplayState, step: Step): void {
-  const task = state.tasks.find(step.task_id ?? '')
-  if (task === null || task.length === 0 || task.history?.finished === true) return
-  if (task.history === null) {
-    loseHistory(state, task)
+  const replayed = state.tasks.find(step.task_id ?? '')
+  if (replayed === null || replayed.length === 0 || replayed.task?.finished === true) return
+  if (replayed.task === null) {
+    loseHistory(state, replayed)
     return
   }
-  const agent_id = task.agent?.agent_id
-  task.now = timeAfter(task.now, step)
-  evaluateStep(state, task, { ...(typeof agent_id === 'string' && { agent_id }), ...step }, 'end', null)
-  recordStep(state, task, step)
+  const agent_id = replayed.agent?.agent_id
+  const end = { ...(typeof agent_id === 'string' && { agent_id }), ...step }
+  take(state, replayed, replayed.task, end, null, true)
 }
 
 /** Reports a task of which only evaluations are recorded: they are not steps. */
@@ -212,7 +200,7 @@ function loseHistory({ skipped }: ReplayState, task: ReplayedTask): void {
 }
 
 function comparisonOf(task: ReplayedTask | null): TaskComparison | null {
-  if (task === null || task.history === null) return null
+  if (task === null || task.task === null) return null
   const { before, after, first_flip, blocked_step } = task
   const change = changeOf(before, after)
   return { change, first_flip, blocked_step: change === 'newly_blocked' ? blocked_step : null }

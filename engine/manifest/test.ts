@@ -2,11 +2,10 @@
 import { type Evaluation, type Manifest, parseTimestamp } from '@svc/schemas'
 import { factsAsReported } from '../agent/context.js'
 import type { PolicySet } from '../policy/compile.js'
-import { type ExplainedPolicy, explain } from '../policy/explain.js'
-import { occasionIn } from '../policy/history.js'
+import type { ExplainedPolicy } from '../policy/explain.js'
+import { Task } from '../task/task.js'
 import { onAgent } from './on-agent.js'
 import type { ManifestTest } from './parse.js'
-import { begin, historyOf, timesOf } from './past.js'
 
 export interface TestResult {
   readonly name: string
@@ -49,13 +48,10 @@ export function setsByAgent(manifest: Manifest): (test: ManifestTest) => PolicyS
 /** The answers of a policy set to a test. */
 export function explanationOf(set: PolicySet, test: ManifestTest) {
   const past = test.history ?? []
-  const times = timesOf(test.step === undefined ? past : [...past, test.step])
-  const history = historyOf(set, past, times)
   const facts = factsAsReported(test.agent ?? {}, test.context ?? {})
-  const now = parseTimestamp(test.now ?? '') ?? times.at(-1) ?? begin
-  const context = { step: test.step ?? null, agent: facts, context: facts, history, now }
+  const now = parseTimestamp(test.now ?? '')
   // A test without a step evaluates the registration of its agent.
-  return explain(set, test.step === undefined ? 'registration' : occasionIn(history, test.step), context)
+  return Task.of(set, past).explain(test.step ?? null, facts, now === null ? {} : { now })
 }
 
 function failuresOf(

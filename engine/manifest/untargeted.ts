@@ -2,13 +2,11 @@
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
 import { quote } from '../check/quote.js'
 import type { PolicySet } from '../policy/compile.js'
-import { evaluate } from '../policy/evaluate.js'
-import { newHistory } from '../policy/history.js'
 import { isCombinator, postOrder } from '../rules/compound.js'
 import { nested } from '../rules/members.js'
 import { targetKeys } from '../rules/params.js'
+import { Task } from '../task/task.js'
 import { onAgent } from './on-agent.js'
-import { begin } from './past.js'
 
 export interface Untargeted {
   /** Below the policy. */
@@ -72,8 +70,7 @@ function setOf({ name, rule_type, params = {}, scope }: Policy): PolicySet {
 }
 
 function violates(set: PolicySet, step: Step): boolean {
-  const context = { step, agent: {}, context: {}, history: newHistory(set), now: begin }
-  return evaluate(set, 'step', context).policies.some(({ violated }) => violated)
+  return new Task(set).evaluate(step, {}, { occasion: 'step' }).policies.some(({ violated }) => violated)
 }
 
 function hitWords(hit: (step: Step) => boolean, tests: readonly Test[]): string {

@@ -4,7 +4,7 @@ import { agentFactsIn } from '@svc/proof'
 import { isBlocked, type JsonMap, type LeafRecord, type LogRecord, type RejudgeVerdict, versionOf } from '@svc/schemas'
 import { withMemoryLabels } from '../memory/labels.js'
 import { isOfMemory, type MemoryUse } from '../memory/use.js'
-import { committedResults, evaluateLogged, type LoggedStep, stepOfRecord } from '../policy/logged.js'
+import { committedResults, type LoggedStep, stepOfRecord } from '../task/logged.js'
 import { type Difference, differences } from './compare.js'
 import { Memories, useOf } from './memories.js'
 import { type ReadPolicySet, readPolicySet } from './policy-set.js'
@@ -182,7 +182,7 @@ export class Rejudge {
     if (read === null || history === undefined)
       return this.#parts.bodyOf(policy_set) === null ? 'policy_set_missing' : 'policy_set_unreadable'
     if (facts === undefined) return 'agent_facts_unknown'
-    const evaluated = evaluateLogged(history, step, facts)
+    const evaluated = history.evaluateRecorded(step, facts)
     const found = differences(recorded, committedResults(evaluated, read.policies))
     // What this engine rejects it cannot evaluate; the results of the other policies are compared all the same.
     const own = found.filter(({ policy_id }) => policy_id === null || !read.rejected.has(policy_id))

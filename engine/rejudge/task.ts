@@ -1,7 +1,8 @@
 // One task of a bundle: its steps so far, indexed for each policy set that one of its later steps was evaluated with.
 import type { RejudgeVerdict } from '@svc/schemas'
-import { type LoggedHistory, type LoggedStep, newLoggedHistory, recordLogged } from '../policy/logged.js'
 import type { OthersLabel } from '../rules/labels.js'
+import type { LoggedStep } from '../task/logged.js'
+import { Task } from '../task/task.js'
 import type { ReadPolicySet } from './policy-set.js'
 import type { TaskSurvey } from './survey.js'
 
@@ -10,7 +11,7 @@ export type RejudgeReason = RejudgeVerdict['others'][number]['reason']
 
 export interface OpenTask {
   readonly survey: TaskSurvey
-  readonly histories: Map<string, LoggedHistory>
+  readonly histories: Map<string, Task>
   /** Why no later step of the task can be evaluated; null while they can. */
   unknown: RejudgeReason | null
 }
@@ -20,13 +21,13 @@ export interface OpenTask {
  * change; here every set has its history from the first step, so that no step is kept.
  */
 export function openTask(survey: TaskSurvey, sets: ReadonlyMap<string, ReadPolicySet>): OpenTask {
-  const histories = new Map([...sets].map(([digest, { set }]) => [digest, newLoggedHistory(set)]))
+  const histories = new Map([...sets].map(([digest, { set }]) => [digest, new Task(set)]))
   return { survey, histories, unknown: null }
 }
 
 /** Adds the step to every history. */
 export function addStep({ histories }: OpenTask, step: LoggedStep): void {
-  for (const history of histories.values()) recordLogged(history, step)
+  for (const task of histories.values()) task.add(step)
 }
 
 /** Drops the histories that no step after this log index needs. */
@@ -42,6 +43,6 @@ export function giveUp(task: OpenTask, reason: RejudgeReason): void {
 
 /** The label of the content of others in the task; `unknown` when no history is left. */
 export function receivedIn({ histories }: OpenTask): OthersLabel | null | 'unknown' {
-  for (const { history } of histories.values()) return history.others
+  for (const { received } of histories.values()) return received
   return 'unknown'
 }

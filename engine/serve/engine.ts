@@ -17,9 +17,7 @@ import {
   type ReleaseRequest,
 } from '@svc/schemas'
 import { registrationFacts } from '../agent/registration.js'
-import { occasionIn, record } from '../policy/history.js'
 import { isEnd } from '../policy/plan.js'
-import { narrowToolsToFacts } from '../rules/task-tools.js'
 import type { PolicySource } from '../source/source.js'
 import type { LastSteps } from '../trace/memory/last-steps.js'
 import type { Sink } from '../trace/sinks/sink.js'
@@ -33,7 +31,7 @@ import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
 import { rejectOtherAgents } from './other-agents.js'
 import { type Reservations, releaseReservation, reserveStep } from './reservations.js'
-import { agentOf, awaitRecord, endOf, noteFirst, type Task, takeDecision, voidDecisions } from './task.js'
+import type { LocalTask } from './task.js'
 import { createTaskPolicies, manifestsOfTask } from './task-policies.js'
 import { createTasks, type Tasks } from './tasks.js'
 
@@ -116,14 +114,14 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
   const now = state.clock()
   state.assertAgent(agent_id, 'context.agent_id')
   const task = await state.tasks.open(task_id, state.elapsed())
-  noteFirst(task, intended.step, task.pending.size)
+  task.noteFirst(intended.step, task.waiting.size)
   setFacts(task, state.evaluator.facts(state.agents.get(agent_id), { ...context, task_id }))
   const step = state.memory.labelled({ timestamp: isoTime(now), ...intended, agent_id, task_id }, false)
-  const evaluation = state.evaluator.step(task, step, occasionIn(task.history, step), false)
-  awaitRecord(task, evaluation)
+  const evaluation = state.evaluator.step(task, step, false)
+  task.waiting.add(evaluation)
   state.decisions.add(step, evaluation)
   if (reserve === true && !evaluation.blocked)
-    reserveStep(state.reservations, task, evaluation.evaluation_id, { step, at: now })
+    reserveStep(state.reservations, task, evaluation.evaluation_id, step, now)
   state.meter.evaluated(evaluation.outcome)
   if (evaluation.blocked) {
     state.notify(blockedLine(step, evaluation))
@@ -133,9 +131,9 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
 }
 
 /** The tools that the agent declares now can only limit those that the task began with. */
-function setFacts(task: Task, facts: JsonMap): void {
+function setFacts(task: LocalTask, facts: JsonMap): void {
   task.facts = facts
-  narrowToolsToFacts(task.history, facts)
+  task.limitTools(facts)
 }
 
 /** Rejects a request that gives one value twice: the engine would silently ignore one of the two. */
@@ -168,16 +166,16 @@ async function recordStep(state: EngineState, body: Behavior, end: boolean): Pro
   if (sent.agent_id !== undefined) state.assertAgent(sent.agent_id, 'step.agent_id')
   const task = await state.tasks.open(task_id, state.elapsed())
   // The decision on this step is one of those that wait, if it was evaluated.
-  noteFirst(task, sent.step, Math.max(0, task.pending.size - 1))
+  task.noteFirst(sent.step, Math.max(0, task.waiting.size - 1))
   const known = sent.agent_id === undefined ? undefined : state.agents.get(sent.agent_id)
   if (Object.keys(task.facts).length === 0 && known !== undefined) setFacts(task, state.evaluator.facts(known, {}))
   const numbered = { step: sent.step ?? task.last_step + 1, timestamp: sent.timestamp ?? isoTime(now) }
-  const step = state.memory.labelled({ ...agentOf(task), ...sent, ...numbered }, true)
+  const step = state.memory.labelled({ ...task.agentOf(), ...sent, ...numbered }, true)
   const action_digest = actionDigest(step)
   const named = step.meta?.evaluation_id
   // After a restart, only the open decisions know that the step was evaluated before.
   const waited = state.decisions.waits(task_id, named, action_digest)
-  const decision = takeDecision(task, named, action_digest)
+  const decision = task.waiting.take(named, action_digest)
   const evaluation = evaluationOf(state, task, step, action_digest, decision)
   keep(state, task, step, { ...evaluation, is_late: decision === null && !waited && isAct(step) })
   state.decisions.settle(task_id, named, action_digest)
@@ -193,12 +191,12 @@ async function recordStep(state: EngineState, body: Behavior, end: boolean): Pro
  */
 function evaluationOf(
   { evaluator, reservations }: EngineState,
-  task: Task,
+  task: LocalTask,
   step: Behavior,
   action_digest: string,
   decision: LocalEvaluation | null,
 ): LocalEvaluation {
-  const evaluateNow = () => evaluator.step(task, step, occasionIn(task.history, step), true, action_digest)
+  const evaluateNow = () => evaluator.step(task, step, true, { action_digest })
   if (decision === null) return evaluateNow()
   reservations.delete(decision.evaluation_id)
   // A gate may have approved the step since.
@@ -207,27 +205,30 @@ function evaluationOf(
   return { ...evaluateNow(), evaluation_id: decision.evaluation_id }
 }
 
-function keep(state: EngineState, task: Task, step: Behavior & { step: number }, evaluation: LocalEvaluation): void {
+function keep(
+  state: EngineState,
+  task: LocalTask,
+  step: Behavior & { step: number },
+  evaluation: LocalEvaluation,
+): void {
   const now = state.clock()
-  const tools = task.history.tools !== task.written_tools ? task.history.tools : null
-  record(task.policies.set, task.history, step, now)
-  // A task that may have received content which this process does not know of counts as one that has.
-  state.memory.keep(step, task.history.others ?? (task.history_lost ? 'public' : null))
-  task.written_tools = task.history.tools
-  task.last_step = Math.max(task.last_step, step.step)
+  const tools = task.tools !== task.written_tools ? task.tools : null
+  task.add(step, now)
+  state.memory.keep(step, task.received)
+  task.written_tools = task.tools
   state.tasks.weigh(task)
-  task.agent_id = step.agent_id ?? task.agent_id
-  if (isEnd(step)) {
-    voidDecisions(task)
-    state.decisions.endTask(task.task_id)
-  }
+  if (isEnd(step)) state.decisions.endTask(task.task_id)
   state.sink.write(stepLine(step, evaluation, { ...manifestFacts(state, task, evaluation), tools, now }))
   const incidents = incidentLines(step, evaluation, now, evaluation.blocked)
   for (const line of incidents) state.sink.write(line)
   state.meter.recorded(incidents.length)
 }
 
-function manifestFacts({ source }: EngineState, { policies: { set, versions } }: Task, evaluation: LocalEvaluation) {
+function manifestFacts(
+  { source }: EngineState,
+  { policies: { set, versions } }: LocalTask,
+  evaluation: LocalEvaluation,
+) {
   // A decision of a time without policies names no manifests; one under a set without manifests names those of the set.
   const versions_known =
     versions !== null && (evaluation.manifests.length > 0 || evaluation.manifests === set.manifests)
@@ -235,11 +236,11 @@ function manifestFacts({ source }: EngineState, { policies: { set, versions } }:
 }
 
 /** Ends the task of a blocked step with a task.error and a task.end, so that the log is complete (docs/design/engine.md §7). */
-function stopTask(state: EngineState, task: Task, { agent_id, task_id }: Behavior): void {
+function stopTask(state: EngineState, task: LocalTask, { agent_id, task_id }: Behavior): void {
   const ids = { ...(agent_id !== undefined && { agent_id }), ...(task_id !== undefined && { task_id }) }
   for (const step_type of ['task.error', 'task.end'] as const) {
     const step = { ...ids, step_type, step: task.last_step + 1, timestamp: isoTime(state.clock()) }
-    keep(state, task, step, state.evaluator.step(task, step, occasionIn(task.history, step), true))
+    keep(state, task, step, state.evaluator.step(task, step, true))
   }
 }
 
@@ -247,18 +248,15 @@ function stopTask(state: EngineState, task: Task, { agent_id, task_id }: Behavio
  * Ends the task, which keeps its history. INVARIANT (an end is final): its line follows the last line of the task, also for
  * a task that is not in memory, and is on disk before the answer.
  */
-function endTask(state: EngineState, task_id: string, task: Task | null): void {
+function endTask(state: EngineState, task_id: string, task: LocalTask | null): void {
   if (task !== null) concludeTask(state, task)
   const now = state.clock()
-  const end = endOf(task)
+  const end = task?.endOf() ?? {}
   state.sink.write({ kind: 'end', recorded_at: isoTime(now), task_id, ...end })
   state.decisions.endTask(task_id)
   if (task === null) return
-  if (end.step !== undefined) {
-    record(task.policies.set, task.history, { ...end, task_id, step_type: 'task.end' }, now)
-    task.last_step = end.step
-  }
-  voidDecisions(task)
+  if (end.step !== undefined) task.add({ ...end, task_id, step_type: 'task.end' }, now)
+  else task.waiting.voidAllowed()
   state.tasks.close(task)
 }
 
@@ -273,13 +271,13 @@ async function onDisk<T>(act: () => Promise<T>): Promise<T> {
 }
 
 /** Evaluates the task rules when no task.end did; their violations go to the trace and block nothing. */
-function concludeTask(state: EngineState, task: Task): void {
-  for (const evaluation_id of task.reserved.keys()) state.reservations.delete(evaluation_id)
-  task.reserved.clear()
-  if (task.history.finished) return
+function concludeTask(state: EngineState, task: LocalTask): void {
+  for (const evaluation_id of task.waiting.releaseAll()) state.reservations.delete(evaluation_id)
+  if (task.finished) return
   const { task_id } = task
-  const step: Behavior = { ...agentOf(task), step_type: 'task.end', task_id }
-  const incidents = incidentLines(step, state.evaluator.step(task, step, 'end', true), state.clock())
+  const step: Behavior = { ...task.agentOf(), step_type: 'task.end', task_id }
+  const evaluation = state.evaluator.step(task, step, true, { occasion: 'end' })
+  const incidents = incidentLines(step, evaluation, state.clock())
   for (const line of incidents) state.sink.write(line)
   state.meter.recorded(incidents.length, 0)
 }

@@ -6,27 +6,27 @@ import { factsAsReported, factsTightened, type ReportedContext } from '../agent/
 import { type RiskLevel, riskLevelOf } from '../agent/risk.js'
 import { approvalsRequired } from '../policy/approval.js'
 import { atLevel, type PolicySet } from '../policy/compile.js'
-import { type Decision, evaluate } from '../policy/evaluate.js'
-import { newHistory } from '../policy/history.js'
+import type { Decision } from '../policy/evaluate.js'
 import { messageOf } from '../policy/messages.js'
-import type { Occasion } from '../policy/plan.js'
 import type { LoadedPolicies, PolicySource } from '../source/source.js'
 import { isGoverned } from '../source/state.js'
+import { type Evaluating, Task } from '../task/task.js'
 import type { LocalEvaluation } from './local-evaluation.js'
-import { historyWithReserved, type Task } from './task.js'
+import type { LocalTask } from './task.js'
 
 export interface Evaluator {
-  /** `happened`: the step is recorded, not intended. The digest of a large step takes milliseconds: a caller that has it gives it. */
-  readonly step: (
-    task: Task,
-    step: Step,
-    occasion: Occasion,
-    happened: boolean,
-    action_digest?: string,
-  ) => LocalEvaluation
+  /** `happened`: the step is recorded, not intended. */
+  readonly step: (task: LocalTask, step: Step, happened: boolean, given?: Given) => LocalEvaluation
   readonly registration: (agent: JsonMap) => LocalEvaluation
   /** The agent as rules see it: the registration and the context that the caller sends. */
   readonly facts: (registered: JsonMap | undefined, sent: ReportedContext) => JsonMap
+}
+
+interface Given {
+  /** Default: of the step. */
+  readonly occasion?: 'end'
+  /** Of a large step it takes milliseconds. */
+  readonly action_digest?: string
 }
 
 export interface EvaluatorParts {
@@ -39,26 +39,24 @@ export interface EvaluatorParts {
 
 export function createEvaluator({ source, fail_closed, clock, newId }: EvaluatorParts): Evaluator {
   const setFor = setsByLevel()
-  const decide = (task: Task, step: Step, occasion: Occasion, happened: boolean): Decision => {
+  const decide = (task: LocalTask, step: Step, how: Evaluating): Decision => {
     const policies = source.current()
     if (fail_closed && !isGoverned(policies.load_state)) return ungoverned(policies)
-    const now = clock()
-    const history = historyWithReserved(task, now)
-    const context = { step, agent: task.facts, context: task.facts, history, now, happened }
-    return evaluate(setFor(task.policies.set, policies, task.facts.risk_classification), occasion, context)
+    const { facts } = task
+    const set = setFor(task.set, policies, facts.risk_classification)
+    return task.evaluate(step, facts, { ...how, set, now: clock() })
   }
   return {
-    step: (task, step, occasion, happened, action_digest = actionDigest(step)) => ({
+    step: (task, step, happened, { action_digest = actionDigest(step), ...given } = {}) => ({
       evaluation_id: newId(),
-      ...answerOf(decide(task, step, occasion, happened), task),
+      ...answerOf(decide(task, step, { happened, ...given }), task),
       action_digest,
-      ...(task.history_lost && { history_lost: true }),
+      ...(task.is_lost && { history_lost: true }),
     }),
     registration: (agent) => {
       const policies = source.current()
       const set = setFor(policies.set, policies, agent.risk_classification)
-      const context = { step: null, agent, context: agent, history: newHistory(set), now: clock() }
-      const { approvals: _, ...decision } = evaluate(set, 'registration', context)
+      const { approvals: _, ...decision } = new Task(set).evaluate(null, agent, { now: clock() })
       return { evaluation_id: newId(), ...decision, action_digest: null }
     },
     facts: (registered = {}, sent) => {
@@ -70,7 +68,7 @@ export function createEvaluator({ source, fail_closed, clock, newId }: Evaluator
 }
 
 /** The decision with the bodies for /record that approve the step. */
-function answerOf({ approvals, ...decision }: Decision, { task_id }: Task) {
+function answerOf({ approvals, ...decision }: Decision, { task_id }: LocalTask) {
   if (approvals.length === 0) return decision
   const approval_required = approvalsRequired(approvals, (gate) => ({ step: { task_id, ...gate } }))
   return { ...decision, approval_required }

@@ -1,8 +1,8 @@
 // Trace lines of the local engine: a step with its decision, a blocked evaluation, and incidents.
 import { type Behavior, canonicalType, isBlocked, isoTime, type JsonMap, type PolicyResult } from '@svc/schemas'
-import { payloadsMember } from '../policy/logged.js'
 import { toolsMember } from '../rules/task-tools.js'
 import type { ManifestInEffect } from '../source/source.js'
+import { payloadsMember } from '../task/logged.js'
 import type { TraceLine } from '../trace/sinks/sink.js'
 import type { LocalEvaluation } from './local-evaluation.js'
 import { type OpenDecision, violationsOf } from './open-decision.js'

@@ -1,6 +1,6 @@
 // The versions of manifests that a task had, as its trace has them.
-import type { Behavior } from '@svc/schemas'
-import type { PastStep } from '../trace/recall/recall.js'
+import type { Step } from '@svc/schemas'
+import type { PastStep } from '../task/past-steps.js'
 import type { Versions } from './task-policies.js'
 
 /** Those of its last evaluation, else those that its start names; null when its trace names none. */
@@ -16,7 +16,7 @@ export function recalledVersions(steps: readonly PastStep[]): Versions | null {
   return null
 }
 
-function evaluationOf({ meta }: Behavior): { readonly manifests?: unknown } {
+function evaluationOf({ meta }: Step): { readonly manifests?: unknown } {
   return Object(meta?.['svc.eval']) as { readonly manifests?: unknown }
 }
 

@@ -1,23 +1,24 @@
 // Allowed steps that count as history until they are recorded, so that parallel steps cannot pass one limit together.
-import { type Reservation, reservationMs, type Task } from './task.js'
+import type { Step } from '@svc/schemas'
+import type { LocalTask } from './task.js'
 
 /** The task of each reservation, by the id of its evaluation. */
-export type Reservations = Map<string, Task>
+export type Reservations = Map<string, LocalTask>
 
 /** Counts an allowed step until it is recorded, and drops expired reservations. */
 export function reserveStep(
   reservations: Reservations,
-  task: Task,
+  task: LocalTask,
   evaluation_id: string,
-  reserved: Reservation,
+  step: Step,
+  at: number,
 ): void {
   for (const [id, holder] of reservations) {
-    const held = holder.reserved.get(id)
-    if (held !== undefined && reserved.at - held.at < reservationMs) break
-    holder.reserved.delete(id)
+    if (holder.waiting.holds(id, at)) break
+    holder.waiting.release(id)
     reservations.delete(id)
   }
-  task.reserved.set(evaluation_id, reserved)
+  task.waiting.reserve(evaluation_id, step, at)
   reservations.set(evaluation_id, task)
 }
 
@@ -25,5 +26,5 @@ export function reserveStep(
 export function releaseReservation(reservations: Reservations, evaluation_id: string): boolean {
   const task = reservations.get(evaluation_id)
   reservations.delete(evaluation_id)
-  return task?.reserved.delete(evaluation_id) ?? false
+  return task?.waiting.release(evaluation_id) ?? false
 }

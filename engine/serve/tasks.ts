@@ -1,26 +1,28 @@
-// The running tasks of this machine, limited in number, age and size, each indexed for the policies in effect.
-import { canonicalType } from '@svc/schemas'
-import { carryOver, newHistory, record, wordsIn } from '../policy/history.js'
-import type { History } from '../rules/rule.js'
+// The tasks of this machine, each indexed for the policies in effect: in memory, or read back from the trace.
+import type { PastSteps } from '../task/past-steps.js'
+import { TaskTable } from '../task/table.js'
+import { reservationMs } from '../task/waiting.js'
 import type { LastSteps } from '../trace/memory/last-steps.js'
-import type { Recall, RecalledTask } from '../trace/recall/recall.js'
+import type { Recall } from '../trace/recall/recall.js'
 import { recalledVersions } from './recalled-versions.js'
-import { newTask, reservationMs, type Task } from './task.js'
+import { LocalTask } from './task.js'
 import type { AppliedPolicies, TaskPolicies } from './task-policies.js'
 
 export interface Tasks {
   /**
    * The task of this id, which has one history whatever ended it. `now` is in ms, on a clock that never jumps. A task that
-   * this process evicted, or that ran before it started, is read back from the trace; without its lines there it gets
-   * `history_lost`.
+   * this process evicted, or that ran before it started, is read back from the trace; without its lines there it is lost.
    */
-  readonly open: (task_id: string, now: number) => Task | Promise<Task>
+  readonly open: (task_id: string, now: number) => LocalTask | Promise<LocalTask>
   /** Reads the task back when it is not in memory; null for an unknown one. `is_open`: it was not closed before. */
-  readonly load: (task_id: string, now: number) => Promise<{ readonly task: Task | null; readonly is_open: boolean }>
+  readonly load: (
+    task_id: string,
+    now: number,
+  ) => Promise<{ readonly task: LocalTask | null; readonly is_open: boolean }>
   /** An ended task is evicted before tasks that run. */
-  readonly close: (task: Task) => void
+  readonly close: (task: LocalTask) => void
   /** Counts the words of a task whose history has changed, and remembers its last step. */
-  readonly weigh: (task: Task) => void
+  readonly weigh: (task: LocalTask) => void
   /** Tasks in memory that were not closed. */
   readonly count: () => number
 }
@@ -32,110 +34,94 @@ export interface TasksParts {
   readonly last_steps: LastSteps
   readonly maxTasks: number
   readonly maxIdleMs: number
-  /** Words of all histories together, beyond which tasks are evicted whose last request was a while ago. */
   readonly maxWords: number
 }
 
-interface TaskTable extends TasksParts {
-  /** The least recently used task is first. */
-  readonly known: Map<string, Task>
-  /** The same of those that were closed, and are evicted first. */
-  readonly closed: Map<string, Task>
-  /** Of the tasks in memory. */
-  words: number
+interface State extends Pick<TasksParts, 'policies' | 'recall' | 'last_steps'> {
+  readonly table: TaskTable<LocalTask>
   /** Tasks that are being read back; concurrent requests wait for the same promise. */
-  readonly opening: Map<string, Promise<Task>>
+  readonly opening: Map<string, Promise<LocalTask>>
 }
 
-export function createTasks(parts: TasksParts): Tasks {
-  const table: TaskTable = {
-    ...parts,
-    known: new Map(),
-    closed: new Map(),
-    words: 0,
-    opening: new Map(),
-  }
+export function createTasks({ policies, recall, last_steps, ...bounds }: TasksParts): Tasks {
+  const noteLast = (task_id: string, { last_step }: LocalTask) => last_steps.note(task_id, last_step)
+  const table = new TaskTable<LocalTask>({ ...bounds, minIdleMs: reservationMs }, noteLast)
+  const state: State = { policies, recall, last_steps, table, opening: new Map() }
   return {
-    open: (task_id, now) => open(table, task_id, now),
+    open: (task_id, now) => open(state, task_id, now),
     load: async (task_id, now) => {
-      const is_open = table.known.has(task_id)
-      const is_known = is_open || table.closed.has(task_id) || (await table.recall?.holds(task_id)) === true
-      const task = is_known ? await find(table, task_id, now) : null
-      return { task, is_open: is_open || task?.history.finished === false }
+      const is_open = table.isRunning(task_id)
+      const is_known = table.get(task_id) !== undefined || (await recall?.holds(task_id)) === true
+      const task = is_known ? await find(state, task_id, now) : null
+      return { task, is_open: is_open || task?.finished === false }
     },
     close: (task) => {
-      table.last_steps.note(task.task_id, task.last_step)
-      if (!table.known.delete(task.task_id)) return
-      table.closed.set(task.task_id, task)
+      noteLast(task.task_id, task)
+      table.end(task.task_id)
     },
-    weigh: (task) => weigh(table, task),
-    count: () => table.known.size,
+    weigh: (task) => weigh(state, task),
+    count: () => table.running,
   }
 }
 
-function open(table: TaskTable, task_id: string, now: number): Task | Promise<Task> {
-  const task = find(table, task_id, now)
+function open(state: State, task_id: string, now: number): LocalTask | Promise<LocalTask> {
+  const task = find(state, task_id, now)
   if (!(task instanceof Promise)) return task
   // While this request waited, the task may have been evicted, and the policies may have changed again.
   return task.then((found) => {
-    const is_current = inMemory(table, task_id) === found && table.policies.after(found.policies) === found.policies
-    return is_current ? found : open(table, task_id, now)
+    const is_current = state.table.get(task_id) === found && state.policies.after(found.policies) === found.policies
+    return is_current ? found : open(state, task_id, now)
   })
 }
 
-function inMemory({ known, closed }: TaskTable, task_id: string): Task | undefined {
-  return known.get(task_id) ?? closed.get(task_id)
+function find(state: State, task_id: string, now: number): LocalTask | Promise<LocalTask> {
+  const task = state.table.get(task_id)
+  if (task === undefined) return state.opening.get(task_id) ?? findUnknown(state, task_id, now)
+  const applied = state.policies.after(task.policies)
+  if (applied !== task.policies) return reindex(state, task, applied, now)
+  state.table.keep(task_id, task, now)
+  return task
 }
 
-function find(table: TaskTable, task_id: string, now: number): Task | Promise<Task> {
-  const task = inMemory(table, task_id)
-  if (task === undefined) return table.opening.get(task_id) ?? findUnknown(table, task_id, now)
-  const applied = table.policies.after(task.policies)
-  return applied === task.policies ? keep(table, task, now) : reindex(table, task, applied, now)
-}
-
-function findUnknown(table: TaskTable, task_id: string, now: number): Task | Promise<Task> {
-  const held = table.recall?.holds(task_id) ?? false
-  const last_step = table.last_steps.of(task_id)
+function findUnknown(state: State, task_id: string, now: number): LocalTask | Promise<LocalTask> {
+  const held = state.recall?.holds(task_id) ?? false
+  const last_step = state.last_steps.of(task_id)
   const isUnknown = (is_held: boolean) => !is_held && last_step === undefined
-  const beginHere = () => begin(table, task_id, now, false)
+  const beginHere = () => keep(state, new LocalTask(task_id, state.policies.atBegin()), now)
   if (held === false && isUnknown(held)) return beginHere()
   return (async () => {
-    if (isUnknown(await held)) return inMemory(table, task_id) ?? beginHere()
+    if (isUnknown(await held)) return state.table.get(task_id) ?? beginHere()
     // What the trace lacks of a task that ran before may be in the log of the platform.
-    return readBack(table, task_id, (found) =>
-      found === null ? begin(table, task_id, now, true, last_step) : resume(table, task_id, found, now),
-    )
+    return readBack(state, task_id, (found) => keep(state, resumed(state, task_id, found), now))
   })()
 }
 
-/**
- * Indexes the history for the new policies: the part that the old index does not hold is read back, or is lost. Decisions
- * and reservations of the task stay.
- */
-function reindex(table: TaskTable, task: Task, applied: AppliedPolicies, now: number): Task | Promise<Task> {
-  const { history, complete } = carryOver(task.policies.set, task.history, applied.set)
-  const carry = (carried: History, is_whole: boolean) => {
+/** A task that this process does not know, from its trace: it keeps the versions of manifests that it had. */
+function resumed({ policies, last_steps }: State, task_id: string, found: PastSteps | null): LocalTask {
+  const versions = found === null ? null : recalledVersions(found.steps)
+  const task = new LocalTask(task_id, versions === null ? policies.atBegin() : policies.withVersions(versions))
+  const last_step = last_steps.of(task_id) ?? 0
+  if (found === null) task.loseSteps(last_step)
+  else task.resume(found, last_step)
+  return task
+}
+
+/** Indexes the history for the new policies. Decisions and reservations of the task stay. */
+function reindex(state: State, task: LocalTask, applied: AppliedPolicies, now: number): LocalTask | Promise<LocalTask> {
+  const carry = (found: PastSteps | null) => {
     task.policies = applied
-    task.history = carried
-    task.history_lost ||= !is_whole
-    weigh(table, task)
-    return keep(table, task, now)
+    task.carryTo(applied.set, found)
+    return keep(state, task, now)
   }
-  if (complete || table.recall === null) return carry(history, complete)
-  return readBack(table, task.task_id, (found) => {
-    if (found === null || !isWhole(found, task.last_step)) return carry(history, false)
-    // An evaluation may have limited the tools since the last recorded step.
-    return carry({ ...historyOf(applied, found), tools: history.tools }, true)
-  })
+  return state.recall === null || task.carries(applied.set) ? carry(null) : readBack(state, task.task_id, carry)
 }
 
 /** Calls `use` with what the trace has of the task, or with null when the trace cannot be read. */
 function readBack(
-  { opening, recall }: TaskTable,
+  { opening, recall }: State,
   task_id: string,
-  use: (found: RecalledTask | null) => Task,
-): Promise<Task> {
+  use: (found: PastSteps | null) => LocalTask,
+): Promise<LocalTask> {
   const pending = opening.get(task_id)
   if (pending !== undefined) return pending
   const reading = (async () => use((await recall?.steps(task_id).catch(() => null)) ?? null))()
@@ -143,82 +129,13 @@ function readBack(
   return reading.finally(() => opening.delete(task_id))
 }
 
-/** INVARIANT (a number is used once): a task whose history is lost is numbered on as far as its last number is known. */
-function begin(table: TaskTable, task_id: string, now: number, history_lost: boolean, last_step = 0): Task {
-  return keep(table, newTask(task_id, table.policies.atBegin(), history_lost, last_step), now)
-}
-
-function keep(table: TaskTable, task: Task, now: number): Task {
-  const { task_id } = task
-  task.touched_at = now
-  forget(table, task_id)
-  makeRoom(table, now)
-  table.known.set(task_id, task)
-  table.words += task.words
+function keep(state: State, task: LocalTask, now: number): LocalTask {
+  state.table.keep(task.task_id, task, now)
+  weigh(state, task)
   return task
 }
 
-function forget(table: TaskTable, task_id: string): void {
-  const task = inMemory(table, task_id)
-  table.known.delete(task_id)
-  table.closed.delete(task_id)
-  table.words -= task?.words ?? 0
-}
-
-function weigh(table: TaskTable, task: Task): void {
-  const words = wordsIn(task.policies.set, task.history)
-  if (inMemory(table, task.task_id) === task) table.words += words - task.words
-  task.words = words
-  table.last_steps.note(task.task_id, task.last_step)
-}
-
-function makeRoom(table: TaskTable, now: number): void {
-  const { known, closed, maxTasks, maxIdleMs, maxWords } = table
-  for (const tasks of [closed, known])
-    for (const task of tasks.values()) {
-      const idle_ms = now - task.touched_at
-      // A task in use would be read back at its next step, and again at the one after that.
-      const is_too_large = table.words > maxWords && idle_ms > reservationMs
-      if (known.size + closed.size < maxTasks && idle_ms <= maxIdleMs && !is_too_large) break
-      evict(table, task)
-    }
-}
-
-function evict(table: TaskTable, { task_id, last_step }: Task): void {
-  forget(table, task_id)
-  table.last_steps.note(task_id, last_step)
-}
-
-/** A task that this process does not know, from its trace: it keeps the versions of manifests that it had. */
-function resume(table: TaskTable, task_id: string, found: RecalledTask, now: number): Task {
-  const { steps } = found
-  const last_step = table.last_steps.of(task_id) ?? 0
-  const is_whole = isWhole(found, last_step)
-  const task = begin(table, task_id, now, !is_whole, last_step)
-  const versions = recalledVersions(steps)
-  if (versions !== null) task.policies = table.policies.withVersions(versions)
-  task.history = historyOf(task.policies, { steps, is_whole })
-  for (const { step } of steps) {
-    task.last_step = Math.max(task.last_step, step.step ?? 0)
-    task.agent_id = step.agent_id ?? task.agent_id
-  }
-  task.written_tools = task.history.tools
-  weigh(table, task)
-  return task
-}
-
-/** False also when the trace begins after the first step of the task, or ends before the last known one. */
-function isWhole({ steps, is_whole }: RecalledTask, last_step: number): boolean {
-  const numbers = steps.map(({ step }) => step.step ?? 0)
-  const first = numbers.reduce((least, number) => Math.min(least, number), numbers[0] ?? 1)
-  const last = numbers.reduce((most, number) => Math.max(most, number), 0)
-  return is_whole && first <= 1 && last >= last_step
-}
-
-/** What forbids is kept of a history that is not whole. What allows is not: a gate may have been withdrawn or used since. */
-function historyOf({ set }: AppliedPolicies, { steps, is_whole }: RecalledTask): History {
-  const history = newHistory(set, is_whole)
-  const kept = is_whole ? steps : steps.filter(({ step }) => canonicalType(step.step_type) !== 'step.gate')
-  for (const { step, at } of kept) record(set, history, step, at)
-  return history
+function weigh({ table, last_steps }: State, task: LocalTask): void {
+  table.weigh(task.task_id, task.words)
+  last_steps.note(task.task_id, task.last_step)
 }

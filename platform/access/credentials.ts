@@ -2,7 +2,7 @@
 // printed at later starts work as well.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { readIfThere, replaceFile } from '@svc/engine'
+import { readIfThere, replaceFile } from '@svc/engine/parts'
 import { parseJson } from '@svc/proof'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'

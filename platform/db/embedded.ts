@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { LockTaken, takeLock } from '@svc/engine'
+import { LockTaken, takeLock } from '@svc/engine/parts'
 import { PlatformError } from '../errors.js'
 import { createSession } from './embedded-session.js'
 import { openParents, prepareFolder } from './new-database.js'

@@ -1,6 +1,7 @@
 // Reads a branch: every manifest with what validation reports of it, and the content at the assigned paths.
 import { setImmediate } from 'node:timers/promises'
-import { type Finding, isManifestInFolder, type SourceFile, testErrors, testFilesOf, validateFiles } from '@svc/engine'
+import { validateFiles } from '@svc/engine'
+import { type Finding, isManifestInFolder, type SourceFile, testErrors, testFilesOf } from '@svc/engine/parts'
 import { libraryListing } from '@svc/library'
 import type { Assignment } from '@svc/schemas'
 import type { ManifestReader } from '../policies/manifest-reader.js'

@@ -1,5 +1,5 @@
 // Guards of automatic resyncs (docs/design/git.md §2): a change that takes protection away waits until a person approves it.
-import { diffManifests, lastDayOf, type MemberChange, valuesInWords } from '@svc/engine'
+import { diffManifests, lastDayOf, type MemberChange, valuesInWords } from '@svc/engine/parts'
 import type { Manifest } from '@svc/schemas'
 import type { VersionOnAgent } from '../policies/changed-policies.js'
 

@@ -1,5 +1,6 @@
 // What a commit changed for each assignment of a repository, from the database: no Git host is asked.
-import { diffManifests, type ManifestDiff, parseManifest } from '@svc/engine'
+import { parseManifest } from '@svc/engine'
+import { diffManifests, type ManifestDiff } from '@svc/engine/parts'
 import type { Assignment, Manifest } from '@svc/schemas'
 import { findAgents } from '../agents/store/agents.js'
 import type { Scope } from '../db/scope.js'

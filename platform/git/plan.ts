@@ -1,5 +1,5 @@
 // What a reading of a branch means for one assignment: a decision from data, without a database (docs/design/git.md §2).
-import type { Finding } from '@svc/engine'
+import type { Finding } from '@svc/engine/parts'
 import type { Assignment, Manifest } from '@svc/schemas'
 import type { NewCondition } from './conditions.js'
 import { failedTests, type Known, type OnAgent, trippedGuards } from './guards.js'

@@ -1,6 +1,6 @@
 // Query parameters, checked like bodies: unknown ones are rejected, because a misspelt filter would select everything.
 
-import { lazyCheck, type SchemaCheck } from '@svc/engine'
+import { lazyCheck, type SchemaCheck } from '@svc/engine/parts'
 import { isoTime, type JsonMap, parseTimestamp } from '@svc/schemas'
 import { type FieldError, invalid } from '../errors.js'
 import { checked } from './validate.js'

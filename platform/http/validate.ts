@@ -1,5 +1,5 @@
 // From bytes to checked values: strict JSON, then the schema; an error names every field that is wrong.
-import { createChecker, createNullRemoval, fieldProblem, type SchemaProblem } from '@svc/engine'
+import { createChecker, createNullRemoval, fieldProblem, type SchemaProblem } from '@svc/engine/parts'
 import { isMap, lineAndColumn, parseSentBatch, parseSentPolicy, parseStrictJson } from '@svc/proof'
 import { documents, type SchemaName, type SchemaTypes } from '@svc/schemas'
 import { invalid, PlatformError } from '../errors.js'

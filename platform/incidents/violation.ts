@@ -1,5 +1,6 @@
 // From the result of a policy to the reported violation.
-import { type Decision, messageOfViolation } from '@svc/engine'
+import type { Decision } from '@svc/engine'
+import { messageOfViolation } from '@svc/engine/parts'
 import type { PolicyResult, StepViolation } from '@svc/schemas'
 
 /** The violation of a result as a list; empty when the policy passed. It `asks` when an approval would have allowed the step. */

@@ -1,6 +1,6 @@
 // Appends one step to its task, or recognizes it as a replay of an earlier entry.
 
-import { approvingGates, committedResults, evaluateLogged, recordLogged, withMemoryLabels } from '@svc/engine'
+import { committedResults, Task, withMemoryLabels } from '@svc/engine'
 import { actionDigest, advance, type StoredHead } from '@svc/proof'
 import { effectOf, type LoggedStep } from '@svc/schemas'
 import { agentDeactivated } from '../agents/errors.js'
@@ -10,7 +10,6 @@ import { invalid, PlatformError } from '../errors.js'
 import { stepViolation } from '../incidents/violation.js'
 import { type AppendedEntry, type Batch, type Item, type Outcome, rulesOf, stepKey } from './batch.js'
 import { type AcceptedStep, acceptedStep, makeEntry } from './entry.js'
-import type { CachedHistory } from './histories.js'
 import { type Candidate, isSameStep } from './replay.js'
 import { subjectsOf } from './subjects.js'
 
@@ -39,14 +38,15 @@ export function append(batch: Batch, item: Item): Outcome {
   const candidates = batch.earlier.get(stepKey(request.task_id, step.step)) ?? []
   const replay = candidates.find((candidate) => isSameStep(candidate, step, sent.client_prev_hash))
   if (replay !== undefined) return { status: 200, replayed: true, entry: answerOf(replay, replay.violations, request) }
-  const history = batch.histories.of(batch.org_id, request.task_id, rules.set)
+  const task = batch.tasks.get(request.task_id) ?? new Task(rules.set)
+  batch.tasks.set(request.task_id, task)
   const labels = batch.memories.labels(item, rules.agent.agent_id)
   const labelled = withMemoryLabels(step, labels)
-  const appended = evaluateAndMake(batch, sent, labelled, head, rules, history)
-  remember(batch, appended, labelled, head, history)
+  const appended = evaluateAndMake(batch, sent, labelled, head, rules, task)
+  remember(batch, appended, labelled, head, task)
   batch.origins.note(item, appended.entry)
   if (labels !== null) batch.memories.note(appended.entry.log_index, labels)
-  batch.memories.keep(item, rules.agent.agent_id, step, history.history.others)
+  batch.memories.keep(item, rules.agent.agent_id, step, task.received)
   return { status: 201, replayed: false, entry: answerOf(appended, appended.violations, request) }
 }
 
@@ -111,10 +111,10 @@ function evaluateAndMake(
   labelled: AcceptedStep,
   head: StoredHead | null,
   rules: AgentRules,
-  history: CachedHistory,
+  task: Task,
 ): AppendedEntry {
   const { step, api_key_id, client_prev_hash } = sent
-  const evaluated = evaluateLogged(history, labelled, rules.facts)
+  const evaluated = task.evaluateRecorded(labelled, rules.facts)
   const { decision, at } = evaluated
   const made = makeEntry(
     step,
@@ -137,7 +137,7 @@ function evaluateAndMake(
   const violations = decision.policies.flatMap((result) => stepViolation(result, decision))
   const evaluation_id = evaluationOf(step)
   const effect = effectOf(step)
-  const gates = effect === 'executed' ? approvingGates(history, labelled, rules.facts, evaluated) : null
+  const gates = effect === 'executed' ? task.approvingGates(labelled, rules.facts, evaluated) : null
   const approved = gates === null || gates.size === 0 ? null : { action_digest: actionDigest(labelled), gates }
   const found = { rules, violations, risk_score: decision.risk_score, effect, approved }
   return { ...made, ...found, evaluation_id, subjects: sent.subjects }
@@ -154,10 +154,9 @@ function remember(
   appended: AppendedEntry,
   step: AcceptedStep,
   head: StoredHead | null,
-  history: CachedHistory,
+  task: Task,
 ): void {
-  recordLogged(history, step)
-  history.seq = appended.entry.seq
+  task.add(step)
   batch.heads.set(appended.entry.task_id, advance(head, appended.entry))
   const key = stepKey(appended.entry.task_id, step.step)
   batch.earlier.set(key, [...(batch.earlier.get(key) ?? []), appended])

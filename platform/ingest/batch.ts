@@ -1,4 +1,5 @@
 // The items, the state and the outcomes of a group commit.
+import type { Task } from '@svc/engine'
 import type { StoredHead } from '@svc/proof'
 import type { Effect, LoggedStep } from '@svc/schemas'
 import type { AgentRules } from '../agents/rulebook.js'
@@ -7,7 +8,6 @@ import type { KeyIdentity } from '../http/principal.js'
 import type { CommittedPayload } from '../ledger/commitments.js'
 import type { EarlierStep, LogState } from '../ledger/log.js'
 import { commitPayload, type NewEntry } from './entry.js'
-import type { Histories } from './histories.js'
 import type { MemoryOfBatch } from './memory.js'
 import type { OriginsOfBatch } from './origins.js'
 import type { StepRequest } from './step-request.js'
@@ -73,7 +73,8 @@ export interface Batch {
   readonly kept_rules: ReadonlyMap<string, AgentRules>
   /** The one active agent of a key, null when it has several or none. */
   readonly sole_agents: ReadonlyMap<string, string | null>
-  readonly histories: Histories
+  /** Its tasks, each up to the head. */
+  readonly tasks: Map<string, Task>
   readonly memories: MemoryOfBatch
   readonly origins: OriginsOfBatch
   readonly appended: AppendedEntry[]

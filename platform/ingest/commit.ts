@@ -1,7 +1,7 @@
 // One group commit (docs/design/log.md §2), from the lock of the organization's log to the outcomes.
 // INVARIANT (order): only the holder of the log's lock appends entries, so that seq, log_index and received_at have neither
 // gaps nor forks, however many processes write.
-import { record } from '@svc/engine'
+import { Task, type TaskTable } from '@svc/engine'
 import type { StoredHead } from '@svc/proof'
 import type { AgentRules, Rulebook } from '../agents/rulebook.js'
 import { soleActiveAgents } from '../agents/store/agents.js'
@@ -17,7 +17,6 @@ import type { Sealer } from '../secrets/seal.js'
 import { append, namedAgent } from './append.js'
 import { approvedSteps } from './approved-steps.js'
 import { type AppendedEntry, type Batch, type Item, type Outcome, rulesOf, stepKey } from './batch.js'
-import { type Histories, heldHistories } from './histories.js'
 import { openMemories } from './memory.js'
 import { openOrigins } from './origins.js'
 import { type Pace, paced } from './pace.js'
@@ -34,7 +33,8 @@ export interface CommitParts extends Triggering {
   /** Receives a line for each agent whose memory has overflowed. */
   readonly remark: (message: string) => void
   readonly rulebook: Rulebook
-  readonly histories: Histories
+  /** The most recently used tasks, by `taskKey`; others are read from the log. */
+  readonly tasks: TaskTable<Task>
   readonly partitions: Partitions
   readonly pace: Pace
 }
@@ -53,9 +53,11 @@ export async function commitBatch(
     let entries = 0
     let violations = 0
     let overflowed: readonly string[] = []
+    let tasks: Batch['tasks'] = new Map()
     const outcomes = await withTransaction(parts.db, scope, async (tx) => {
       const batch = await openBatch(parts, scope, tx, items)
-      await catchUp(scope, tx, batch, items)
+      tasks = batch.tasks
+      await catchUp(parts, scope, tx, batch)
       const answers = await paced(parts.pace, items, (item) => append(batch, item))
       entries = batch.appended.length
       violations = batch.appended.reduce((sum, appended) => sum + appended.violations.length, 0)
@@ -63,6 +65,7 @@ export async function commitBatch(
       else if (batch.origins.hasNew()) await batch.origins.write(scope, tx)
       return answers
     })
+    for (const [task_id, task] of tasks) parts.tasks.keep(taskKey(scope, task_id), task)
     if (entries > 0) parts.committed({ entries, violations })
     for (const agent_id of overflowed) parts.remark(overflowLine(agent_id))
     return outcomes
@@ -70,10 +73,7 @@ export async function commitBatch(
     // The caches include this batch, whose commit may have failed.
     parts.rulebook.forget(scope.org_id)
     parts.partitions.forget()
-    parts.histories.forget(
-      scope.org_id,
-      items.map((item) => item.request.task_id),
-    )
+    for (const { request } of items) parts.tasks.delete(taskKey(scope, request.task_id))
     throw error
   }
 }
@@ -134,7 +134,7 @@ async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, item
     agents,
     kept_rules: await keptRules(parts, scope, tx, heads, agents),
     sole_agents,
-    histories: heldHistories(parts.histories),
+    tasks: new Map(),
     origins,
     memories: await openMemories(scope, tx, parts.sealer, steps, agent_ids),
     appended: [],
@@ -180,18 +180,19 @@ async function earlierSteps(
   return earlier
 }
 
-/** Brings histories up to their heads: another process, or this one before a restart, may have written entries. */
-async function catchUp(scope: Scope, tx: Transaction, batch: Batch, items: readonly Item[]): Promise<void> {
-  for (const task_id of new Set(items.map((item) => item.request.task_id))) {
-    const head = batch.heads.get(task_id)
-    const rules = head === undefined ? undefined : rulesOf(batch, head.agent_id, task_id)
-    if (head === undefined || rules === undefined) continue
-    const cached = batch.histories.of(scope.org_id, task_id, rules.set)
-    if (cached.seq >= head.seq) continue
-    for (const { step, at } of await readTail(scope, tx, task_id, cached.seq)) {
-      record(cached.set, cached.history, step, at)
-      cached.seq++
-      cached.last_at = at
-    }
+/** Brings its tasks up to their heads: another process, or this one before a restart, may have written entries. */
+async function catchUp({ tasks }: CommitParts, scope: Scope, tx: Transaction, batch: Batch): Promise<void> {
+  for (const { task_id, agent_id, seq } of batch.heads.values()) {
+    const rules = rulesOf(batch, agent_id, task_id)
+    if (rules === undefined) continue
+    const known = tasks.get(taskKey(scope, task_id))
+    const task = known?.set === rules.set ? known : new Task(rules.set)
+    if (task.length < seq)
+      for (const { step, at } of await readTail(scope, tx, task_id, task.length)) task.add(step, at)
+    batch.tasks.set(task_id, task)
   }
+}
+
+function taskKey({ org_id }: Scope, task_id: string): string {
+  return `${org_id}\0${task_id}`
 }

@@ -1,5 +1,5 @@
 // From an accepted step to its stored form: the record, its hash, and the payload that opens the commitments.
-import { isExternalCall } from '@svc/engine'
+import { isExternalCall } from '@svc/engine/parts'
 import { leafHash, logIdOf, payloadFields, recordText, type StoredEntry } from '@svc/proof'
 import { hasWritePermission, isoTime, type LogRecord, type Step } from '@svc/schemas'
 import { type CommittedPayload, commitTo } from '../ledger/commitments.js'

@@ -4,17 +4,13 @@ import {
   type FollowedMemory,
   isOfMemory,
   keepUse,
-  keyedDigest,
   type Labels,
   labelsRead,
-  type MemoryUse,
   memoryUseOf,
   memoryView,
   newFollowedMemory,
-  type OthersLabel,
-  oneLabel,
-  statedLabels,
 } from '@svc/engine'
+import { keyedDigest, type MemoryUse, type OthersLabel, oneLabel, statedLabels } from '@svc/engine/parts'
 import { isBlocked, type Step } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'

@@ -1,5 +1,5 @@
 // Long work in slices: between two of them the event loop answers other requests, such as probes.
-import type { Sliced } from '@svc/engine'
+import type { Sliced } from '@svc/engine/parts'
 
 /** Undefined while the slice goes on; else waits until the work may go on. */
 export type Pace = () => Promise<void> | undefined

@@ -1,5 +1,5 @@
 // The body of POST /api/v1/traces, in any of the shapes that are accepted (docs/design/platform.md §2).
-import { withOutputObject } from '@svc/engine'
+import { withOutputObject } from '@svc/engine/parts'
 import { canonical, isMap } from '@svc/proof'
 import { isoTime, type TraceRequest } from '@svc/schemas'
 import { invalid, PlatformError } from '../errors.js'

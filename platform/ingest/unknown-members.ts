@@ -1,5 +1,5 @@
 // Members of a step that are not those of POST /api/v1/logs are kept: a sender that is newer, or misspells one, loses no step.
-import { quotePath, suggestionFor } from '@svc/engine'
+import { quotePath, suggestionFor } from '@svc/engine/parts'
 import { documents, type JsonMap, type LogRequest } from '@svc/schemas'
 import type { StepRequest } from './step-request.js'
 

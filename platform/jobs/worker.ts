@@ -1,7 +1,7 @@
 // Runs the jobs of one queue, workspaces in turn. pg-boss's own worker knows no workspaces, waits for a whole batch before it
 // fetches again, and ends the process when the database fails at the end of a run.
 import { setTimeout as delay } from 'node:timers/promises'
-import { onOneLine } from '@svc/engine'
+import { onOneLine } from '@svc/engine/parts'
 import type { Logger } from 'pino'
 import { type Boss, executorIn } from '../db/boss.js'
 import { type Resources, withUnscopedTransaction } from '../db/db.js'

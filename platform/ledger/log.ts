@@ -1,5 +1,5 @@
 // The tables of the log (entries, payloads, leaves, heads of tasks), as ingestion reads and writes them.
-import { withStatedLabels } from '@svc/engine'
+import { withStatedLabels } from '@svc/engine/parts'
 import type { StoredEntry, StoredHead } from '@svc/proof'
 import { isoTime, type JsonMap, type LoggedStep } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'

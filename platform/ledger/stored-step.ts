@@ -1,9 +1,10 @@
 // A stored step: its columns in the log, and its payload.
-import { type StepColumns, stepOfRecord } from '@svc/engine'
+import { stepOfRecord } from '@svc/engine'
+import type { StepColumns } from '@svc/engine/parts'
 import { parseJson } from '@svc/proof'
 import type { Step } from '@svc/schemas'
 
-export { type StepColumns, stepColumns } from '@svc/engine'
+export { type StepColumns, stepColumns } from '@svc/engine/parts'
 
 /** A stored step with its payload, which is null once it is erased. */
 export function stepOf(entry: StepColumns, body: string | null): Step {

@@ -1,5 +1,5 @@
 // The violations of each entry, with their evidence: stored beside the log, which commits to the codes only.
-import { messageOfViolation } from '@svc/engine'
+import { messageOfViolation } from '@svc/engine/parts'
 import type { StepViolation } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'

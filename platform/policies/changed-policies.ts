@@ -1,5 +1,12 @@
 // What another version of a manifest changes on an agent, with the values, as the log keeps it: bounded, what allows more first.
-import { byChange, diffManifests, lastDayOf, type MemberChange, type PolicyChange, valuesInWords } from '@svc/engine'
+import {
+  byChange,
+  diffManifests,
+  lastDayOf,
+  type MemberChange,
+  type PolicyChange,
+  valuesInWords,
+} from '@svc/engine/parts'
 import { canonical } from '@svc/proof'
 import type { Assignment, JsonMap, Manifest, Policy } from '@svc/schemas'
 import { writtenMembers } from './given/members.js'

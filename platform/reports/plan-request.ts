@@ -1,5 +1,5 @@
 // From a request to a plan: the rules of the period, the agents and the cut-off (docs/design/reports.md §1).
-import { quote } from '@svc/engine'
+import { quote } from '@svc/engine/parts'
 import { receiptsOf } from '@svc/proof'
 import { isoTime, parseTimestamp, type ReportRequest } from '@svc/schemas'
 import { findAgents } from '../agents/store/agents.js'

@@ -1,6 +1,6 @@
 // The content of a report as of one cut-off (docs/design/reports.md §1). Every format is made from it and from nothing else.
 // Times are RFC 3339 in UTC with milliseconds; durations are whole seconds.
-import type { RejudgeReason } from '@svc/engine'
+import type { RejudgeReason } from '@svc/engine/parts'
 import type { Effect, EffectCounts, Report } from '@svc/schemas'
 import type { AgentResult } from './agent-result.js'
 import type { PolicyChangeResult, WaiverResult } from './policy-history.js'

@@ -1,6 +1,6 @@
 // The encryption keys: configured, or created once by an install with an embedded database.
 import { randomBytes } from 'node:crypto'
-import { readIfThere, replaceFile } from '@svc/engine'
+import { readIfThere, replaceFile } from '@svc/engine/parts'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
 import { howToCreate, keyFilePath, keyOf, malformedFile } from './key-file.js'

@@ -1,7 +1,7 @@
 // The file with the encryption key of an install with an embedded database. Only the running process keeps the key besides, so
 // that a secret which is sealed while the file is gone could not be opened after the next start.
 import { join } from 'node:path'
-import { readIfThere, replaceFile } from '@svc/engine'
+import { readIfThere, replaceFile } from '@svc/engine/parts'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
 

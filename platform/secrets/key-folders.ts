@@ -1,5 +1,5 @@
 // The folders with keys of an install. A user who can replace a file in them can sign and decrypt as this platform.
-import { sharedFolderProblem } from '@svc/engine'
+import { sharedFolderProblem } from '@svc/engine/parts'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
 

@@ -1,7 +1,7 @@
 // The check run reports what the action reports for the same files: findings, tests, and what becomes stricter or looser.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DiffReport, Finding } from '@svc/engine'
+import type { DiffReport, Finding } from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
 import { readFacts } from '../../app/check/read-facts.js'
 import { newWorkspace, runAction } from '../support/action.js'

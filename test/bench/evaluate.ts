@@ -1,6 +1,6 @@
 // One evaluation: 100 policies of all six categories, 20 of them compound, for varied steps of 64 tasks. Compared with
 // hand-written closures that do the same checks in the same process, and a history of 10,000 steps with one of 50.
-import { compile, evaluate, type History, newHistory, record } from '@svc/engine'
+import { compile, Task as RunningTask } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 import { addStep, byHand, newTask, type Task } from './by-hand.js'
 import type { Row } from './main.js'
@@ -25,10 +25,9 @@ export function benchEvaluate(): Row[] {
   const short = histories(set, 50)
   const long = histories(set, 10_000)
   const ownTasks = Array.from({ length: tasks }, (_, task) => handTask(task, 50))
-  const evaluated = (of: readonly History[], length: number) => {
+  const evaluated = (of: readonly RunningTask[], length: number) => {
     const now = start + length * 1000
-    return (step: Step, task: number) =>
-      evaluate(set, 'step', { step, agent, context: agent, history: of[task] as History, now }).violations.length
+    return (step: Step, task: number) => (of[task] as RunningTask).evaluate(step, agent, { now }).violations.length
   }
   const now = start + 50 * 1000
   const contenders: readonly Contender[] = [
@@ -38,7 +37,7 @@ export function benchEvaluate(): Row[] {
   ]
   assertSame(
     (step, task) => {
-      const { policies } = evaluate(set, 'step', { step, agent, context: agent, history: short[task] as History, now })
+      const { policies } = (short[task] as RunningTask).evaluate(step, agent, { now })
       return policies.filter(({ violated }) => violated).map(({ policy_id }) => policy_id)
     },
     (step, task) => hand(step, ownTasks[task] as Task, now),
@@ -73,11 +72,11 @@ function rowsOf(own: Measurement, hand: Measurement, long: Measurement): Row[] {
 
 const us = (ns: number) => `${(ns / 1000).toFixed(1)} µs`
 
-function histories(set: ReturnType<typeof compile>, length: number): History[] {
+function histories(set: ReturnType<typeof compile>, length: number): RunningTask[] {
   return Array.from({ length: tasks }, (_, task) => {
-    const history = newHistory(set)
-    for (const [index, step] of pastSteps(task, length).entries()) record(set, history, step, start + index * 1000)
-    return history
+    const running = new RunningTask(set)
+    for (const [index, step] of pastSteps(task, length).entries()) running.add(step, start + index * 1000)
+    return running
   })
 }
 

@@ -2,7 +2,7 @@
 // evaluates all of them. Each is used in the way its documentation calls fast, and its result is checked first.
 import { preparsePolicySet, statefulIsAuthorized } from '@cedar-policy/cedar-wasm/nodejs'
 import { PolicyEngine } from '@microsoft/agent-governance-sdk'
-import { compile, evaluate, newHistory, type PolicyInput } from '@svc/engine'
+import { compile, type PolicyInput, Task } from '@svc/engine'
 import { Engine } from 'json-rules-engine'
 import type { Row } from './main.js'
 
@@ -89,9 +89,10 @@ function svc(): Contender {
   }))
   const set = compile(policies as unknown as PolicyInput[])
   const step = { step_type: 'step.resource', properties: facts }
-  const context = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
+  const task = new Task(set)
   return () =>
-    evaluate(set, 'step', context)
+    task
+      .evaluate(step, {}, { now: 0 })
       .policies.filter(({ violated }) => violated)
       .map(({ name }) => name)
 }

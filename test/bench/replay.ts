@@ -5,7 +5,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { evaluate, newHistory, occasionOf, onAgent, parseManifest, record } from '@svc/engine'
+import { onAgent, parseManifest, Task } from '@svc/engine'
 import { baselineManifest } from '@svc/engine/baseline'
 import type { Manifest, Step } from '@svc/schemas'
 import type { Row } from './main.js'
@@ -160,15 +160,15 @@ function evaluatedAlone(count: number): number {
   const steps = [...recordedSteps(count)]
   const rounds = [1, 2, 3].map(() => {
     const before = process.cpuUsage()
-    const histories = new Map<string, ReturnType<typeof newHistory>>()
+    const tasks = new Map<string, Task>()
     for (const [index, step] of steps.entries()) {
       const { task_id = '' } = step
-      const history = histories.get(task_id) ?? newHistory(set)
+      const task = tasks.get(task_id) ?? new Task(set)
       const now = start + index * 37
-      evaluate(set, occasionOf(step), { step, agent, context: agent, history, now })
-      record(set, history, step, now)
-      if (step.step_type === 'task.end') histories.delete(task_id)
-      else histories.set(task_id, history)
+      task.evaluate(step, agent, { now })
+      task.add(step, now)
+      if (step.step_type === 'task.end') tasks.delete(task_id)
+      else tasks.set(task_id, task)
     }
     const { user, system } = process.cpuUsage(before)
     return user + system

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createChecker } from '@svc/engine'
+import { createChecker } from '@svc/engine/parts'
 import { type Behavior, documents, type JsonMap } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { otlpRequest, otlpSpan, type ShortSpan } from '../support/otlp.js'

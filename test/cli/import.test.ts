@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { createChecker } from '@svc/engine'
+import { createChecker } from '@svc/engine/parts'
 import { type Behavior, documents } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { manifestSchema, testFileSchema, validateText } from '@svc/engine'
+import { manifestSchema, testFileSchema, validateText } from '@svc/engine/parts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { startLanguageServer } from '../support/language-server.js'

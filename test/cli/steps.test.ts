@@ -1,6 +1,6 @@
 // `svc steps` and docs/steps.md: the vocabulary of steps, with examples that are valid as printed.
 import { readFileSync } from 'node:fs'
-import { createChecker } from '@svc/engine'
+import { createChecker } from '@svc/engine/parts'
 import { type Behavior, documents, propertyWords, stepWords, verbProblem } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { runSvc } from '../support/serve.js'

@@ -1,6 +1,7 @@
 // The advice of messages about wrong types: what it shows in backticks, written instead, is accepted.
 import { readFileSync } from 'node:fs'
-import { rules, validateText } from '@svc/engine'
+import { rules } from '@svc/engine'
+import { validateText } from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 

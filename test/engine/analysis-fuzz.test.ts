@@ -1,6 +1,6 @@
 // Random policies over a few words, so that their parameters often exclude each other. What the analysis claims of them is
 // checked against the engine on random histories: a claim with a counterexample is false.
-import { type compile, explain, newHistory, onAgent, parseManifest, record } from '@svc/engine'
+import { type compile, onAgent, parseManifest, Task } from '@svc/engine'
 import { type JsonMap, type Step, verbsOf } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -249,11 +249,10 @@ function answersIn(
   set: ReturnType<typeof compile>,
   { past, step, agent, hour }: World,
 ): ReadonlyMap<string, string> | null {
-  const history = newHistory(set)
+  const task = new Task(set)
   const now = Date.UTC(2026, 0, 5) + hour * 3_600_000
-  for (const [index, one] of past.entries()) record(set, history, one, now - (past.length - index) * 1000)
-  const context = { step, agent: agent as JsonMap, context: agent as JsonMap, history, now }
-  const { policies } = explain(set, 'step', context)
+  for (const [index, one] of past.entries()) task.add(one, now - (past.length - index) * 1000)
+  const { policies } = task.explain(step, agent as JsonMap, { occasion: 'step', now })
   if (policies.some(({ violation_details }) => violation_details !== null && broken.has(violation_details.code)))
     return null
   return new Map(policies.map((one) => [one.name, one.answer]))

@@ -1,6 +1,6 @@
 // Random manifests about the order of a few steps: a goal that the analysis calls blocked is never reached by random walks
 // through the engine, and each path that it prints can be walked.
-import { type compile, evaluate, newHistory, occasionOf, onAgent, parseManifest, record } from '@svc/engine'
+import { type compile, onAgent, parseManifest, Task } from '@svc/engine'
 import type { JsonMap, Step } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -73,16 +73,16 @@ type Set = ReturnType<typeof compile>
 function reachedIn(set: Set, choices: readonly (readonly number[])[]): ReadonlySet<string> {
   const reached = new Set<string>()
   for (const walk of choices) {
-    const history = newHistory(set)
+    const task = new Task(set)
     for (const [index, choice] of walk.entries()) {
       const step = steps[choice % steps.length] as Step
       const now = Date.UTC(2026, 0, 5, 9) + index * 1000
-      const { outcome } = evaluate(set, occasionOf(step), { step, agent, context: agent, history, now })
+      const { outcome } = task.evaluate(step, agent, { now })
       // A person may give the approval that is asked for.
       if (outcome === 'block') continue
       for (const words of wordsOf(step)) reached.add(words)
       if (step.step_type === 'task.end') break
-      record(set, history, step, now)
+      task.add(step, now)
     }
   }
   return reached

@@ -1,6 +1,7 @@
 // The analysis of manifests: seeded faults are found, honest manifests have none, and each path can be walked.
 import { readdirSync, readFileSync } from 'node:fs'
-import { type Analysis, compile, evaluate, findingKinds, type Goal, newHistory, occasionOf, record } from '@svc/engine'
+import { compile, Task } from '@svc/engine'
+import { type Analysis, findingKinds, type Goal } from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { analysisOf, casesIn, type Fault, type Honest, inputsOf, manifestOf } from '../support/analysis.js'
@@ -84,13 +85,12 @@ describe('honest manifests', () => {
 /** Each step of the path is allowed, and the last one is the goal. */
 function walk(text: string, { step, path }: Goal): void {
   const { steps = [], agent = {}, begin = 0 } = path ?? {}
-  const set = compile(inputsOf(text, agent))
-  const history = newHistory(set)
+  const task = new Task(compile(inputsOf(text, agent)))
   for (const [index, one] of steps.entries()) {
     const now = begin + index * 1000
-    const decision = evaluate(set, occasionOf(one), { step: one, agent, context: agent, history, now })
+    const decision = task.evaluate(one, agent, { now })
     expect(decision.blocked, `${step}: step ${index + 1} ${JSON.stringify(one)}: ${decision.reason}`).toBe(false)
-    record(set, history, one, now)
+    task.add(one, now)
   }
   const goal = steps.at(-1)
   expect([`named \`${goal?.step_name}\``, `\`${goal?.step_type}\``]).toContain(step)

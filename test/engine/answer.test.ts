@@ -4,12 +4,11 @@ import { createHash } from 'node:crypto'
 import type { Evaluation, MinimalEvaluation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compile } from '../../engine/policy/compile.js'
-import { evaluate } from '../../engine/policy/evaluate.js'
-import { newHistory } from '../../engine/policy/history.js'
 import { plansOf } from '../../engine/policy/plan.js'
 import type { PolicyInput } from '../../engine/policy/policy-input.js'
 import type { Violation } from '../../engine/rules/rule.js'
 import { evaluationWriter } from '../../engine/serve/answer.js'
+import { Task } from '../../engine/task/task.js'
 import { policyDefaults } from '../support/policy.js'
 import { type Serve, startServe } from '../support/serve.js'
 
@@ -120,7 +119,7 @@ describe('the steps that a rule names as remedy', () => {
   }
   const decisionOn = (task_id: string | undefined) => {
     const step = { step_type: 'step.exec', ...(task_id !== undefined && { task_id }) }
-    return evaluate(set, 'step', { step, agent: {}, context: {}, history: newHistory(set), now: 0 })
+    return new Task(set).evaluate(step, {}, { occasion: 'step', now: 0 })
   }
 
   it('are bodies for /record in the task of the step', () => {

@@ -1,5 +1,5 @@
 // A comparison of recorded tasks finds what a replay of the same steps finds, for random policies, tasks and agents.
-import { createReplay, samePolicies } from '@svc/engine'
+import { createReplay, samePolicies } from '@svc/engine/parts'
 import type { JsonMap, Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { compareTasks } from '../../engine/impact/compare-tasks.js'

@@ -1,6 +1,7 @@
 // The semantic diff of manifests.
 import { readFileSync } from 'node:fs'
-import { diffFiles, diffManifests, diffMarkdown, diffText, type MemberChange, parseManifest } from '@svc/engine'
+import { parseManifest } from '@svc/engine'
+import { diffFiles, diffManifests, diffMarkdown, diffText, type MemberChange } from '@svc/engine/parts'
 import type { Manifest } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'

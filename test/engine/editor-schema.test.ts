@@ -1,14 +1,7 @@
 // The schemas for editors: which manifests they accept, and what their snippets insert.
 import { readdirSync, readFileSync } from 'node:fs'
-import {
-  createChecker,
-  manifestSchema,
-  parseManifest,
-  parseTestFile,
-  readYaml,
-  rules,
-  testFileSchema,
-} from '@svc/engine'
+import { parseManifest, rules } from '@svc/engine'
+import { createChecker, manifestSchema, parseTestFile, readYaml, testFileSchema } from '@svc/engine/parts'
 import { documents, type JsonMap } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'

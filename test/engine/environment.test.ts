@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { unknownVariables, variables } from '@svc/engine'
+import { unknownVariables, variables } from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
 import { freePort } from '../support/postgres.js'
 import { runPlatform } from '../support/process.js'

@@ -1,6 +1,6 @@
 // Random condition trees over the rule cases, evaluated together in one policy set, against the plain meaning of the
 // combinators: every condition is evaluated alone, and one that cannot be evaluated violates the whole policy.
-import { compile, evaluate, materialise, newHistory, record } from '@svc/engine'
+import { compile, materialise, Task } from '@svc/engine'
 import { type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { leafRules } from '../../engine/rules/registry.js'
@@ -89,10 +89,10 @@ function decisionOn(policies: Policies, { agent, context, history, step, now }: 
   const stored = materialise({ name: 'fuzz', version: '1', policies }, assignment).policies
   const set = compile(stored.map((policy, index) => ({ ...policy, id: index + 1, version: 1 })))
   expect(set.dropped).toEqual([])
-  const past = newHistory(set)
-  for (const one of history) record(set, past, one, timeOf(one.timestamp))
+  const task = new Task(set)
+  for (const one of history) task.add(one, timeOf(one.timestamp))
   const facts = { ...agent, ...context }
-  return evaluate(set, 'step', { step, agent: facts, context: facts, history: past, now: timeOf(now) }).policies
+  return task.evaluate(step, facts, { occasion: 'step', now: timeOf(now) }).policies
 }
 
 function plainAnswer({ rule_type, params }: Condition, given: Given): Plain {

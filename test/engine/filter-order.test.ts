@@ -1,5 +1,5 @@
 // The order of the conditions of a filter decides nothing, also where a field is ambiguous.
-import { compile, evaluate, newHistory, onAgent, parseManifest } from '@svc/engine'
+import { compile, onAgent, parseManifest, Task } from '@svc/engine'
 import { expect, it } from 'vitest'
 
 const manifest = (filter: string) =>
@@ -11,8 +11,7 @@ const step = {
 const outcomeOf = (filter: string) => {
   const { value } = parseManifest(manifest(filter), 'a.yaml')
   const set = value === null ? compile([]) : onAgent(value, {}).set
-  const context = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
-  return evaluate(set, 'step', context).outcome
+  return new Task(set).evaluate(step, {}, { now: 0 }).outcome
 }
 
 it('a filter with an ambiguous field gives one outcome in every order of its conditions', () => {

@@ -10,7 +10,7 @@ import {
   sarifOf,
   validateText,
   workflowCommands,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { sarifProblems } from '../support/sarif.js'

@@ -1,6 +1,6 @@
 // Every kind of finding is described, and its examples show it.
 import { readFileSync } from 'node:fs'
-import { findingKinds, validateText } from '@svc/engine'
+import { findingKinds, validateText } from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
 import { analysisKinds } from '../../engine/findings/analysis-kinds.js'
 

@@ -1,6 +1,6 @@
 // Steps from the Behavior schema and around it, under every rule at once: no check throws or returns another value than the
 // three answers, and no prototype changes (docs/design/engine.md §3).
-import { compile, evaluate, newHistory, occasionOf, type PolicyInput, record, rules } from '@svc/engine'
+import { compile, type PolicyInput, rules, Task } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -84,21 +84,20 @@ describe('hostile steps', () => {
     const set = everyRule()
     expect(set.dropped).toEqual([])
     const before = Object.getOwnPropertyNames(Object.prototype)
-    let history = newHistory(set)
+    let task = new Task(set)
     let now = Date.UTC(2026, 0, 5, 9)
     const facts = { declared_tools: ['a'], risk_classification: 'limited', project_root: '/work' }
     fc.assert(
       fc.property(step, (hostile) => {
         now += 1000
-        if (history.length > 200) history = newHistory(set)
-        const context = { step: hostile, agent: facts, context: facts, history, now }
-        const { policies } = evaluate(set, occasionOf(hostile), context)
+        if (task.length > 200) task = new Task(set)
+        const { policies } = task.evaluate(hostile, facts, { now })
         for (const { violated, violation_details } of policies) {
           if (violated !== (violation_details !== null)) throw new Error('only violations have details')
           if (violation_details?.code === 'RULE_ERROR' && isSendable(hostile))
             throw new Error(JSON.stringify(violation_details))
         }
-        record(set, history, hostile, now)
+        task.add(hostile, now)
       }),
       { numRuns: runs, seed: 20_260 },
     )

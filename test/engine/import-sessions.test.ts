@@ -1,6 +1,7 @@
 // Transcripts of coding agents as steps: what each line becomes, and that a session which has grown begins with the same steps.
 import { readFileSync } from 'node:fs'
-import { type CodingFormatName, createChecker, createSession, type ToolMap } from '@svc/engine'
+import type { ToolMap } from '@svc/engine'
+import { type CodingFormatName, createChecker, createSession } from '@svc/engine/parts'
 import { parseStrictJson } from '@svc/proof'
 import { type Behavior, documents, type JsonMap, verbProblem } from '@svc/schemas'
 import fc from 'fast-check'

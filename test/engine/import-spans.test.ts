@@ -1,6 +1,6 @@
 // Spans as steps: what each operation becomes, and readings of all forms of OTLP JSON. Random input never throws.
 import { readFileSync } from 'node:fs'
-import { createChecker } from '@svc/engine'
+import { createChecker } from '@svc/engine/parts'
 import { parseStrictJson } from '@svc/proof'
 import { type Behavior, documents } from '@svc/schemas'
 import fc from 'fast-check'

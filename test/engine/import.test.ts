@@ -1,6 +1,6 @@
 // Recorded runs as steps: the steps of each message. Nothing is lost, and a second conversion gives the same steps.
 import { readFileSync } from 'node:fs'
-import { createChecker } from '@svc/engine'
+import { createChecker } from '@svc/engine/parts'
 import { parseStrictJson } from '@svc/proof'
 import { type Behavior, documents, verbProblem } from '@svc/schemas'
 import fc from 'fast-check'

@@ -1,5 +1,5 @@
 // Limits of size, and rules on long texts, which must not hang.
-import { compile, evaluate, newHistory, type PolicyInput, record } from '@svc/engine'
+import { compile, type PolicyInput, Task } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { hangMs } from '../support/hang.js'
@@ -8,9 +8,9 @@ function evaluated(rule_type: string, params: object, steps: readonly Step[], st
   const policy = { id: 1, name: 'p', rule_type, params, scope: 'step_execution', severity: 'low', enabled: true }
   const set = compile([{ ...policy, mode: 'enforce' } as unknown as PolicyInput])
   expect(set.dropped).toEqual([])
-  const history = newHistory(set)
-  for (const past of steps) record(set, history, past, 0)
-  return () => evaluate(set, 'step', { step, agent: facts, context: facts, history, now: 0 }).policies[0]
+  const task = new Task(set)
+  for (const past of steps) task.add(past, 0)
+  return () => task.evaluate(step, facts, { occasion: 'step', now: 0 }).policies[0]
 }
 
 describe('value_flow_forbidden', () => {

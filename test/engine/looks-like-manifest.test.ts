@@ -1,5 +1,5 @@
 // Which files of a folder are manifests: by their names, and one that names rules is, however it is broken.
-import { isManifestInFolder, isYamlInFolder, looksLikeManifest } from '@svc/engine'
+import { isManifestInFolder, isYamlInFolder, looksLikeManifest } from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
 
 const flow = '{"name":"A","version":"1","policies":[{"name":"P","rule_type":"not","params":{}}]'

@@ -1,10 +1,9 @@
 // No rule starts from nothing: a policy that blocks reads a history that is not whole as one that may hold any step.
 import { readFileSync } from 'node:fs'
-import { compile, evaluate, type PolicyInput, record } from '@svc/engine'
+import { compile, type PolicyInput, Task } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { carryOver, newHistory } from '../../engine/policy/history.js'
 import { policyDefaults } from '../support/policy.js'
 
 interface Case {
@@ -25,9 +24,9 @@ const inputOf = (policy: Partial<PolicyInput>, id = 1) =>
 function decide({ policy, known, step }: Case, is_whole: boolean) {
   const set = compile([inputOf(policy)])
   expect(set.dropped).toEqual([])
-  const history = newHistory(set, is_whole)
-  for (const earlier of known) record(set, history, earlier, 0)
-  return evaluate(set, 'step', { step, agent, context: agent, history, now: 0 })
+  const task = new Task(set, !is_whole)
+  for (const earlier of known) task.add(earlier, 0)
+  return task.evaluate(step, agent, { occasion: 'step', now: 0 })
 }
 
 describe('on a history that is not whole', () => {
@@ -44,13 +43,12 @@ describe('on a history that is not whole', () => {
       inputOf({ rule_type: 'execution_max_steps', params: { step_type, max_steps } }, id)
     const before = compile([limit(5, 'step.exec', 1)])
     const after = compile([limit(5, 'step.exec', 1), limit(5, 'step.model', 2)])
-    const known = newHistory(before)
-    record(before, known, { step_type: 'step.exec' }, 0)
-    const { history } = carryOver(before, known, after)
-    const outcomeOf = (step_type: Step['step_type']) =>
-      evaluate(after, 'step', { step: { step_type }, agent, context: agent, history, now: 0 }).outcome
+    const task = Task.of(before, [{ step_type: 'step.exec' }])
+    const outcomeOf = (step_type: Step['step_type']) => task.evaluate({ step_type }, agent).outcome
+    task.carryTo(after, null)
     expect([outcomeOf('step.exec'), outcomeOf('step.model')]).toEqual(['allow', 'block'])
-    const { history: again } = carryOver(after, history, before)
-    expect(again.lost).toBeNull()
+    expect(task.carries(before)).toBe(true)
+    task.carryTo(before, null)
+    expect(outcomeOf('step.exec')).toBe('allow')
   })
 })

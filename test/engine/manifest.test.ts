@@ -1,17 +1,7 @@
 // Reading manifests: valid ones, and the position of each error.
 import { readFileSync } from 'node:fs'
-import {
-  createChecker,
-  type Finding,
-  manifestIdOf,
-  manifestSchema,
-  materialise,
-  parseManifest,
-  parseTestFile,
-  rules,
-  runTests,
-  waivedUntil,
-} from '@svc/engine'
+import { manifestIdOf, materialise, parseManifest, rules, runTests } from '@svc/engine'
+import { createChecker, type Finding, manifestSchema, parseTestFile, waivedUntil } from '@svc/engine/parts'
 import { documents } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'

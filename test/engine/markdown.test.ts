@@ -1,6 +1,6 @@
 // Untrusted text in Markdown.
 import { readFileSync } from 'node:fs'
-import { markdownCode, markdownText } from '@svc/engine'
+import { markdownCode, markdownText } from '@svc/engine/parts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'

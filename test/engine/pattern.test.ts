@@ -1,5 +1,6 @@
 // Patterns as the rules run them: both engines read them as RE2 does, and neither is slow.
-import { compile, type PolicyInput, parseManifest, type RuleContext } from '@svc/engine'
+import { compile, type PolicyInput, parseManifest } from '@svc/engine'
+import type { RuleContext } from '@svc/engine/parts'
 import { baseline } from '@svc/library'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'

@@ -1,7 +1,7 @@
 // Which version of a manifest applies to a running task when its manifests change.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readPolicy, writePolicy } from '@svc/engine'
+import { readPolicy, writePolicy } from '@svc/engine/parts'
 import type { EffectivePolicies, Evaluation, Policy } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readLines } from '../../engine/trace/recall/read-lines.js'

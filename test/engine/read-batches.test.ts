@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readBatches, readLines } from '@svc/engine'
+import { readBatches, readLines } from '@svc/engine/parts'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 

@@ -1,6 +1,7 @@
 // One false verdict among ten thousand, signed by the key of the log: only the evaluation again can find it.
 import { performance } from 'node:perf_hooks'
-import { parseManifest, type RejudgedEntry } from '@svc/engine'
+import { parseManifest } from '@svc/engine'
+import type { RejudgedEntry } from '@svc/engine/parts'
 import { baseline } from '@svc/library'
 import type { CommittedResult, LogRecord } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'

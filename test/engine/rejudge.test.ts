@@ -1,5 +1,5 @@
 // Steps evaluated again: what is found, and what cannot be evaluated and why.
-import type { RejudgedEntry } from '@svc/engine'
+import type { RejudgedEntry } from '@svc/engine/parts'
 import type { CommittedResult, LogRecord, RejudgeVerdict } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { rejudgedEntries as rejudged } from '../support/rejudge.js'

@@ -1,7 +1,7 @@
 // A step that follows a remedy does not violate the policy again. The test follows the remedy of each violation of
 // the cases, in its own task and in tasks with other steps, and evaluates the step again.
 
-import { compile, evaluate, materialise, newHistory, record } from '@svc/engine'
+import { compile, materialise, Task } from '@svc/engine'
 import { canonicalType, type JsonMap, parseTimestamp, type Step, type ViolationDetails } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -32,10 +32,9 @@ function violationOf(rule: string, one: RuleCase, { history, step, facts, now }:
   const assignment = { source: 'file', path: '', sha: '', agent: null, assigned_at: null, assigned_by: null }
   const { policies } = materialise(manifest, assignment)
   const set = compile(policies.map((policy, index) => ({ ...policy, id: index + 1, version: 1 })))
-  const past = newHistory(set)
-  for (const recorded of history) record(set, past, recorded, timeOf(recorded))
-  const context = { step, agent: facts, context: facts, history: past, now }
-  const results = evaluate(set, occasions[one.scope], context).policies
+  const task = new Task(set)
+  for (const recorded of history) task.add(recorded, timeOf(recorded))
+  const results = task.evaluate(step, facts, { now, occasion: occasions[one.scope] }).policies
   return results.find(({ name }) => name === 'rule')?.violation_details ?? null
 }
 

@@ -1,13 +1,7 @@
 // Replays of recorded tasks: test/cases/replay.yaml.
 import { readFileSync } from 'node:fs'
-import {
-  createReplay,
-  neverApplied,
-  type PolicyTally,
-  policiesOfManifests,
-  readTraceLine,
-  samePolicies,
-} from '@svc/engine'
+import { readTraceLine } from '@svc/engine'
+import { createReplay, neverApplied, type PolicyTally, policiesOfManifests, samePolicies } from '@svc/engine/parts'
 import { actionDigest } from '@svc/proof'
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'

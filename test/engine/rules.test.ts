@@ -1,7 +1,8 @@
 // Every rule case through compile, history and evaluate.
-import { compile, evaluate, materialise, newHistory, type PolicyInput, record, rules } from '@svc/engine'
+import { compile, materialise, type PolicyInput, rules, Task } from '@svc/engine'
 import { parseTimestamp } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
+import { newHistory } from '../../engine/policy/history.js'
 import { compileTree } from '../../engine/rules/compound.js'
 import { PASS } from '../../engine/rules/rule.js'
 import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/cases.js'
@@ -62,8 +63,9 @@ describe('a deep condition tree', () => {
     const set = compile([{ ...policy, ...deepest } as unknown as PolicyInput])
     expect(set.dropped).toEqual([])
     const step = { step_type: 'step.exec', step_name }
-    const context = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
-    expect(evaluate(set, 'step', context).policies[0]?.violated).toBe(expected === 'violation')
+    expect(new Task(set).evaluate(step, {}, { occasion: 'step', now: 0 }).policies[0]?.violated).toBe(
+      expected === 'violation',
+    )
   })
 
   it('of more levels is rejected, and no other policy is', () => {
@@ -97,12 +99,11 @@ function policySet(rule: string, one: Pick<RuleCase, 'scope' | 'params'>) {
 function evaluated(rule: string, one: RuleCase) {
   const set = policySet(rule, one)
   expect(set.dropped).toEqual([])
-  const history = newHistory(set)
-  for (const step of one.history) record(set, history, step, timeOf(step.timestamp))
+  const task = new Task(set)
+  for (const step of one.history) task.add(step, timeOf(step.timestamp))
   const facts = { ...one.agent, ...one.context }
   const { step, happened = false } = one
-  const context = { step, agent: facts, context: facts, history, now: timeOf(one.now), happened }
-  const { policies } = evaluate(set, occasions[one.scope], context)
+  const { policies } = task.evaluate(step, facts, { now: timeOf(one.now), happened, occasion: occasions[one.scope] })
   return { answer: answerOf(policies), details: policies.find(({ name }) => name === 'rule')?.violation_details }
 }
 

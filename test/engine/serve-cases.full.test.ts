@@ -1,5 +1,5 @@
 // The rule cases once more, through the local engine: the same data, the same answers.
-import { createChecker } from '@svc/engine'
+import { createChecker } from '@svc/engine/parts'
 import { documents, type Evaluation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'

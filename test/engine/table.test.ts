@@ -1,6 +1,7 @@
 // The tables of a manifest: what they say in words, and that no text of an author is anything but text.
 import { readFileSync } from 'node:fs'
-import { type ManifestTable, manifestTable, parseManifest, runTests, tableMarkdown, validateText } from '@svc/engine'
+import { parseManifest, runTests } from '@svc/engine'
+import { type ManifestTable, manifestTable, tableMarkdown, validateText } from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 

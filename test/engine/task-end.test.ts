@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { compile } from '../../engine/policy/compile.js'
-import { record as recordInHistory } from '../../engine/policy/history.js'
 import { createTasks } from '../../engine/serve/tasks.js'
 import { lastStepsInProcess } from '../../engine/trace/memory/last-steps.js'
 import { fileSink } from '../../engine/trace/sinks/file.js'
@@ -128,17 +127,16 @@ describe('an evicted task', () => {
       const recordIn = async (task_id: string, step_type: 'step.gate' | 'task.end') => {
         const task = await tasks.open(task_id, 0)
         const recorded_at = '2026-01-05T09:00:00.000Z'
-        task.last_step += 1
-        const step = { task_id, step_type, step: task.last_step }
-        recordInHistory(set, task.history, step, 0)
+        const step = { task_id, step_type, step: task.last_step + 1 }
+        task.add(step, 0)
         sink.write({ kind: 'step', recorded_at, ...step })
       }
       for (const task_id of ['ended', 'running', 'ended', 'running']) await recordIn(task_id, 'step.gate')
       await recordIn('ended', 'task.end')
       await recordIn('filler', 'step.gate')
-      const running = { last_step: 2, history_lost: false, history: { length: 2, end: null } }
+      const running = { last_step: 2, is_lost: false, length: 2, finished: false }
       expect(await tasks.open('running', 0)).toMatchObject(running)
-      const ended = { last_step: 3, history_lost: false, history: { length: 3, end: { step: 3 }, finished: true } }
+      const ended = { last_step: 3, is_lost: false, length: 3, finished: true }
       expect(await tasks.open('ended', 0)).toMatchObject(ended)
       await sink.close()
     } finally {
@@ -159,7 +157,7 @@ describe('an evicted task', () => {
     await tasks.open('ended', 0)
     tasks.close(ended)
     await tasks.open('new', 0)
-    expect(await tasks.open('running', 0)).toMatchObject({ history_lost: false })
-    expect(await tasks.open('ended', 0)).toMatchObject({ history_lost: true })
+    expect(await tasks.open('running', 0)).toMatchObject({ is_lost: false })
+    expect(await tasks.open('ended', 0)).toMatchObject({ is_lost: true })
   })
 })

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compile, type PolicyInput, record } from '@svc/engine'
+import { compile, type PolicyInput } from '@svc/engine'
 import { describe, expect, it } from 'vitest'
-import { reservationMs } from '../../engine/serve/task.js'
 import { createTasks } from '../../engine/serve/tasks.js'
+import { reservationMs } from '../../engine/task/waiting.js'
 import { lastStepsInProcess } from '../../engine/trace/memory/last-steps.js'
 import type { Recall } from '../../engine/trace/recall/recall.js'
 import { fileSink } from '../../engine/trace/sinks/file.js'
@@ -30,9 +30,8 @@ function tasksOf(recall: Recall | null, write: Sink['write']) {
     const task = await tasks.open(task_id, now)
     const sent = { task_id, step_type: 'step.message', verb: 'GET', step: task.last_step + 1 } as const
     const step = { ...sent, properties: { counterpart: { kind: 'user' } }, output: { text } }
-    record(set, task.history, step, now)
+    task.add(step, now)
     tasks.weigh(task)
-    task.last_step = step.step
     write({ kind: 'step', recorded_at: '2026-01-05T09:00:00.000Z', ...step })
     return task
   }
@@ -53,7 +52,7 @@ describe('a task beyond the words that are kept', () => {
     await tasks.note('small', 'hello', reservationMs + 1)
     expect(tasks.count()).toBe(1)
     const again = await tasks.open('large', reservationMs + 2)
-    expect(again).toMatchObject({ last_step: 1, history_lost: false, words })
+    expect(again).toMatchObject({ last_step: 1, is_lost: false, words })
     // It counts once, also after it was read back and has ended.
     tasks.close(again)
     expect(tasks.count()).toBe(1)
@@ -67,7 +66,7 @@ describe('a task beyond the words that are kept', () => {
     const tasks = tasksOf(null, () => undefined)
     await tasks.note('large', manyWords, 0)
     await tasks.note('small', 'hello', reservationMs + 1)
-    expect(await tasks.open('large', reservationMs + 2)).toMatchObject({ history_lost: true, words: 0 })
+    expect(await tasks.open('large', reservationMs + 2)).toMatchObject({ is_lost: true, words: 0 })
   })
 
   it('stays while all tasks have few of them', async () => {

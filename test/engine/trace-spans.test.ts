@@ -1,6 +1,6 @@
 // Steps as spans: what others read in them, that they are the same steps when they come back, and where they are sent.
 import { readFileSync } from 'node:fs'
-import { agentKeyOf, claimOf, createStepCheck, readOtlp, stepsOfSpans, strongerClaim } from '@svc/engine'
+import { agentKeyOf, claimOf, createStepCheck, readOtlp, stepsOfSpans, strongerClaim } from '@svc/engine/parts'
 import type { Behavior, JsonMap } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'

@@ -1,14 +1,6 @@
 // The days of a waiver: it lasts until 24:00 UTC of the day that `expires` names, at every place that reads or prints it.
-import {
-  diffManifests,
-  evaluate,
-  lastDayOf,
-  newHistory,
-  onAgent,
-  validateText,
-  waivedUntil,
-  waiverEnd,
-} from '@svc/engine'
+import { onAgent, Task } from '@svc/engine'
+import { diffManifests, lastDayOf, validateText, waivedUntil, waiverEnd } from '@svc/engine/parts'
 import type { Manifest } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 
@@ -60,5 +52,5 @@ function manifest(expires?: string): Manifest {
 function outcomeAt(now: number): string {
   const { set } = onAgent(manifest('2027-01-31'), { agent_key: 'desk' })
   const step = { step_type: 'step.resource', verb: 'POST', step_name: 'refund', input: {} }
-  return evaluate(set, 'step', { step, agent: {}, context: {}, history: newHistory(set), now }).outcome
+  return new Task(set).evaluate(step, {}, { now }).outcome
 }

@@ -1,7 +1,8 @@
 // The examples: what the commands of examples/README.md show on the recorded runs, and that the runs are as it describes them.
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { agentOfStart, createStepCheck, parseManifest, readTraceLine, runTests } from '@svc/engine'
+import { parseManifest, readTraceLine, runTests } from '@svc/engine'
+import { agentOfStart, createStepCheck } from '@svc/engine/parts'
 import type { JsonMap, ManifestTests, Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'

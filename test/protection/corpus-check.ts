@@ -1,5 +1,5 @@
 // The form of the protection corpus, and the checks of its names: what a file may hold, what it may refer to.
-import { didYouMean, lazyCheck } from '@svc/engine'
+import { didYouMean, lazyCheck } from '@svc/engine/parts'
 import type { Behavior, JsonMap } from '@svc/schemas'
 
 /** What an injected instruction is after, or the way that it takes. */

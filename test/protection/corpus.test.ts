@@ -1,6 +1,6 @@
 // The protection corpus: its files are valid, it is large enough, and its paths are steps that an agent could send.
 import { readFileSync } from 'node:fs'
-import { createChecker } from '@svc/engine'
+import { createChecker } from '@svc/engine/parts'
 import { documents } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { domainNames, domainOf, readDomain } from './corpus.js'

@@ -1,6 +1,7 @@
 // Manifests of the analysis cases, and the analysis of texts.
 import { readFileSync } from 'node:fs'
-import { type Analysis, analyse, type compile, onAgent, parseManifest } from '@svc/engine'
+import { type compile, onAgent, parseManifest } from '@svc/engine'
+import { type Analysis, analyse } from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'
 import { parse, stringify } from 'yaml'
 

@@ -1,6 +1,6 @@
 // The rule cases: data that the engine, the local server and the platform evaluate with equal answers.
 import { readdirSync, readFileSync } from 'node:fs'
-import { lazyCheck, type Scope } from '@svc/engine'
+import { lazyCheck, type Scope } from '@svc/engine/parts'
 import { type JsonMap, type Manifest, type PolicyResult, parseTimestamp, type Step } from '@svc/schemas'
 import { parse } from 'yaml'
 

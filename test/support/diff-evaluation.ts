@@ -1,5 +1,6 @@
 // Checks the directions of the diff against evaluation: a stricter policy keeps every violation, a looser one adds none.
-import { compile, diffManifests, evaluate, newHistory, type PolicySet, record } from '@svc/engine'
+import { compile, type PolicySet, Task } from '@svc/engine'
+import { diffManifests } from '@svc/engine/parts'
 import type { Manifest } from '@svc/schemas'
 import { policyDefaults } from './policy.js'
 import { type Condition, type Given, numbers, type Pair, randomGiven, randomPair, timeOf } from './policy-pairs.js'
@@ -75,12 +76,10 @@ function violatedBy(
   scope: Pair['scope'],
   { agent, context, history, step, now }: Given,
 ): [boolean, boolean] {
-  const past = newHistory(set)
-  for (const one of history) record(set, past, one, timeOf(one.timestamp ?? ''))
-  const facts = { ...agent, ...context }
+  const task = new Task(set)
+  for (const one of history) task.add(one, timeOf(one.timestamp ?? ''))
   const occasion = scope === 'task_execution' ? 'last_step' : 'step'
-  const decided = evaluate(set, occasion, { step, agent: facts, context: facts, history: past, now: timeOf(now) })
-  const [old, next] = decided.policies
+  const [old, next] = task.evaluate(step, { ...agent, ...context }, { occasion, now: timeOf(now) }).policies
   return [old?.violated === true, next?.violated === true]
 }
 

@@ -1,5 +1,6 @@
 // Sends one step through one door, and reads which policies it violates there.
-import { createReplay, createStepCheck, parseManifest, policiesOfManifests, readTraceLine } from '@svc/engine'
+import { parseManifest, readTraceLine } from '@svc/engine'
+import { createReplay, createStepCheck, policiesOfManifests } from '@svc/engine/parts'
 import type { BatchAnswer, CopilotStep, Evaluation, JsonMap, LogDetail, TraceAnswer } from '@svc/schemas'
 import { otlpRequest, otlpSpan } from './otlp.js'
 import type { Answer, TestPlatform } from './platform.js'

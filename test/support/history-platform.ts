@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Task, TaskTable } from '@svc/engine'
 import { readConfig } from '@svc/platform'
 import { pino } from 'pino'
 import { makeWorkspace } from '../../platform/access/commands/make-workspace.js'
@@ -11,7 +12,6 @@ import { type Database, openDatabase, withTransaction, withUnscopedTransaction }
 import { migrate } from '../../platform/db/migrations/index.js'
 import { type Scope, scopeOf } from '../../platform/db/scope.js'
 import type { KeyIdentity } from '../../platform/http/principal.js'
-import { createHistories } from '../../platform/ingest/histories.js'
 import { createPace } from '../../platform/ingest/pace.js'
 import { createPartitions } from '../../platform/ingest/partitions.js'
 import { createIngest, type Ingest } from '../../platform/ingest/write-queue.js'
@@ -123,7 +123,7 @@ function openIngest(db: Database, clock: () => number, sealer: Sealer): Ingest {
     committed: () => undefined,
     remark: () => undefined,
     rulebook: createRulebook(100),
-    histories: createHistories(100),
+    tasks: new TaskTable<Task>({ maxTasks: 100 }),
     partitions: createPartitions(),
     pace: createPace(),
   }

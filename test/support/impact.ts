@@ -1,5 +1,6 @@
 // The impact of a change of manifests, as the platform computes it, on its database.
-import { parseManifest, type ReplayManifest } from '@svc/engine'
+import { parseManifest } from '@svc/engine'
+import type { ReplayManifest } from '@svc/engine/parts'
 import { type ImpactOptions, type ImpactRequest, impactOf, type Reading, readConfig } from '@svc/platform'
 import { type Database, openDatabase, withSnapshot } from '../../platform/db/db.js'
 import { scopeOf } from '../../platform/db/scope.js'

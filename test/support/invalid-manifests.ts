@@ -1,7 +1,7 @@
 // The manifests of test/cases/manifests/invalid with their expected findings.
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Finding } from '@svc/engine'
+import type { Finding } from '@svc/engine/parts'
 import { parse } from 'yaml'
 
 export type Place = Pick<Finding, 'id' | 'line' | 'column' | 'message'>

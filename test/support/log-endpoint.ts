@@ -2,7 +2,7 @@
 // and stores them; it has no policies and no chains.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createChecker } from '@svc/engine'
+import { createChecker } from '@svc/engine/parts'
 import { parseStrictJson } from '@svc/proof'
 import { type BatchResult, documents, type LogRequest } from '@svc/schemas'
 

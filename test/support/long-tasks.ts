@@ -1,7 +1,8 @@
 // Tasks of a hundred steps, made from the rule cases: what the cases of a rule do, one after the other.
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import { compile, readPolicy, rules } from '@svc/engine'
+import { compile, rules } from '@svc/engine'
+import { readPolicy } from '@svc/engine/parts'
 import { canonicalType, isBlocked, type JsonMap, type Step } from '@svc/schemas'
 import { parse } from 'yaml'
 import { type RuleCase, ruleCases } from './cases.js'

@@ -1,6 +1,6 @@
 // The cases of test/cases/memory.yaml.
 import { readFileSync } from 'node:fs'
-import { lazyCheck } from '@svc/engine'
+import { lazyCheck } from '@svc/engine/parts'
 import type { Behavior, JsonMap } from '@svc/schemas'
 import { parse } from 'yaml'
 

@@ -1,5 +1,5 @@
 // The steps of a platform's log evaluated again, as an auditor does from a bundle.
-import { newSurvey, Rejudge, type RejudgedEntry, surveyRecord } from '@svc/engine'
+import { newSurvey, Rejudge, type RejudgedEntry, surveyRecord } from '@svc/engine/parts'
 import type { LogCheckpoint, LogList, RejudgeVerdict } from '@svc/schemas'
 import { expect, vi } from 'vitest'
 import { rejudgeBundle } from '../../cli/audit/rejudge.js'

@@ -1,18 +1,6 @@
 // A replay step by step, and the same steps evaluated one by one as `svc explain` does.
-import {
-  createReplay,
-  explain,
-  type History,
-  newHistory,
-  occasionIn,
-  onAgent,
-  type PolicySet,
-  policiesOfManifests,
-  type ReplayLine,
-  type ReplayOptions,
-  record,
-  timesOf,
-} from '@svc/engine'
+import { onAgent, type PolicySet, Task } from '@svc/engine'
+import { createReplay, policiesOfManifests, type ReplayLine, type ReplayOptions } from '@svc/engine/parts'
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
 
 /** The answer on one step. */
@@ -27,9 +15,9 @@ export function replayAnswers(lines: readonly ReplayLine[], options: Omit<Replay
   const answers: StepAnswer[] = []
   const replay = createReplay({
     ...options,
-    onStep: ({ task_id, after, occasion }) => {
+    onStep: ({ task_id, after, is_end }) => {
       // The end through /end_task is not a step.
-      if (occasion === 'end') return
+      if (is_end) return
       answers.push({ task_id, outcome: after.outcome, violated: namesOf(after.policies) })
     },
   })
@@ -37,16 +25,9 @@ export function replayAnswers(lines: readonly ReplayLine[], options: Omit<Replay
   return { answers, result: replay.finish() }
 }
 
-interface ExplainedTask {
-  /** Its steps, and its history. */
-  past: Step[]
-  set: PolicySet
-  history: History
-}
-
 /** The same with `explain`, and how often each policy was applicable. Lines that are no steps are left out. */
 export function explainedAnswers(lines: readonly ReplayLine[], manifest: Manifest, given?: JsonMap) {
-  const tasks = new Map<string, ExplainedTask>()
+  const tasks = new Map<string, { readonly first: Step; readonly task: Task }>()
   const applicable = new Map<string, number>()
   const answers: StepAnswer[] = []
   const sets = new Map<string, PolicySet>()
@@ -60,24 +41,15 @@ export function explainedAnswers(lines: readonly ReplayLine[], manifest: Manifes
     if (line.kind !== 'step') continue
     const { step } = line
     const { task_id = '' } = step
-    const known = tasks.get(task_id)
-    const task = known ?? newTask(setFor(given ?? agentIn(step)))
-    const now = timesOf([...task.past, step]).at(-1) ?? 0
-    const agent = given ?? agentIn(task.past[0] ?? step)
-    const context = { step, agent, context: agent, history: task.history, now }
-    const { outcome, policies } = explain(task.set, occasionIn(task.history, step), context)
+    const { first, task } = tasks.get(task_id) ?? { first: step, task: new Task(setFor(given ?? agentIn(step))) }
+    const { outcome, policies } = task.explain(step, given ?? agentIn(first))
     for (const { name, answer } of policies)
       if (answer !== 'not_applicable') applicable.set(name, (applicable.get(name) ?? 0) + 1)
     answers.push({ task_id, outcome, violated: namesOf(policies) })
-    record(task.set, task.history, step, now)
-    task.past.push(step)
-    tasks.set(task_id, task)
+    task.add(step)
+    tasks.set(task_id, { first, task })
   }
   return { answers, applicable }
-}
-
-function newTask(set: PolicySet): ExplainedTask {
-  return { past: [], set, history: newHistory(set) }
 }
 
 /** The agent of a task that begins with the step. */

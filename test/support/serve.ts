@@ -5,7 +5,7 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createChecker } from '@svc/engine'
+import { createChecker } from '@svc/engine/parts'
 import { documents, type Problem } from '@svc/schemas'
 
 const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'

@@ -1,17 +1,7 @@
 // A log in memory as a platform writes it, whose entries a forger with the key can replace: bundles of it are valid.
 import { createHash } from 'node:crypto'
-import {
-  committedResults,
-  compile,
-  evaluateLogged,
-  type LoggedHistory,
-  newLoggedHistory,
-  type PolicyInput,
-  type PolicySet,
-  type RejudgedEntry,
-  recordLogged,
-  stepOfRecord,
-} from '@svc/engine'
+import { committedResults, compile, type PolicyInput, type PolicySet, stepOfRecord, Task } from '@svc/engine'
+import type { RejudgedEntry } from '@svc/engine/parts'
 import type { JsonMap, LogRecord } from '@svc/schemas'
 import { packBundle } from '../../proof/attacks/pack.js'
 import { bundleFiles } from '../../proof/bundle/bundle.js'
@@ -61,7 +51,7 @@ interface Sketched {
 export class SketchedLog {
   readonly entries: Sketched[] = []
   readonly sets = new Map<string, string>()
-  readonly #histories = new Map<string, LoggedHistory>()
+  readonly #tasks = new Map<string, Task>()
   readonly #steps = new Map<string, ReturnType<typeof stepOfRecord>[]>()
   readonly #facts = new Map<string, JsonMap>()
   #set: { readonly set: PolicySet; readonly inputs: ReadonlyMap<number, PolicyInput>; readonly digest: string } | null =
@@ -101,12 +91,11 @@ export class SketchedLog {
     const flags = { is_external_call: false, has_write_permission: false }
     const columns = { agent_id, task_id, step: step ?? seq, step_type, timestamp, ...flags }
     const logged = stepOfRecord(columns, payload)
-    const known = this.#histories.get(task_id)
-    const history = known?.set === set ? known : newLoggedHistory(set)
-    if (history !== known) for (const one of past) recordLogged(history, one)
-    this.#histories.set(task_id, history)
-    const evaluated = evaluateLogged(history, logged, this.#facts.get(agent_id) ?? {})
-    recordLogged(history, logged)
+    const known = this.#tasks.get(task_id)
+    const task = known?.set === set ? known : Task.of(set, past)
+    this.#tasks.set(task_id, task)
+    const evaluated = task.evaluateRecorded(logged, this.#facts.get(agent_id) ?? {})
+    task.add(logged)
     this.#steps.set(task_id, [...past, logged])
     const own = { v: 'svc.log/1', type: 'step', org_id, ...columns, seq, received_at, api_key_id: 'key_1' } as const
     const evaluation = committedResults(evaluated, inputs)

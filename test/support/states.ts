@@ -1,6 +1,6 @@
 // State tables: every operation from every state, and concurrent callers (test/cases/states/README.md).
 import { readdirSync, readFileSync } from 'node:fs'
-import { lazyCheck } from '@svc/engine'
+import { lazyCheck } from '@svc/engine/parts'
 import type { EventList, Problem } from '@svc/schemas'
 import { expect } from 'vitest'
 import { parse } from 'yaml'

@@ -1,7 +1,7 @@
 // Stands in for a platform where a test must choose its answers: policies for one agent, and POST /api/v1/traces with all its rules.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createChecker } from '@svc/engine'
+import { createChecker } from '@svc/engine/parts'
 import { parseStrictJson } from '@svc/proof'
 import { documents, type EffectivePolicies } from '@svc/schemas'
 import { answerWith } from './changing-source.js'

@@ -12,7 +12,7 @@ import {
   stepCells,
   stepHeads,
   taskChanges,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import type { ImpactAgent, ImpactReport, TaskFlip } from '@svc/platform'
 import { addressOf, type CheckFacts, placeOfPolicy } from '../facts.js'
 import { type Part, text } from './fit.js'

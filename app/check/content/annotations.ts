@@ -1,5 +1,5 @@
 // Annotations of a check run: each finding at its place, and the effect of a policy at its line.
-import { annotationsOf, type Cause, counted, onOneLine, shortened, stepWords } from '@svc/engine'
+import { annotationsOf, type Cause, counted, onOneLine, shortened, stepWords } from '@svc/engine/parts'
 import type { TaskFlip } from '@svc/platform'
 import { type CheckFacts, type PolicyPlace, placeOfPolicy } from '../facts.js'
 import type { CheckAnnotation } from '../parts.js'

@@ -15,7 +15,7 @@ import {
   shortened,
   taskChanges,
   wilsonInterval,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import type { ImpactReport } from '@svc/platform'
 import { addressOf, type CheckFacts } from '../facts.js'
 import { type Part, pageOf, text } from './fit.js'

@@ -1,5 +1,5 @@
 // Parts of a page within the limit of GitHub. A page is cut at a row, never within one.
-import { limited, row, table } from '@svc/engine'
+import { limited, row, table } from '@svc/engine/parts'
 
 /** GitHub rejects a longer summary or text. Bytes: there are never fewer of them than characters. */
 const maxPage = 65_535

@@ -9,7 +9,7 @@ import {
   markdownCode,
   messageMarkdown,
   shortened,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import { addressOf, agentsByFate, type CheckFacts, errorsOf, ungovernedAgents } from '../facts.js'
 import { agentPart, flipPart, pinnedPart } from './affected.js'
 import { hiddenNote, notReplayed } from './counts-only.js'

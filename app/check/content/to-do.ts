@@ -8,7 +8,7 @@ import {
   messageMarkdown,
   placeMarkdown,
   shortened,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import type { ImpactReport } from '@svc/platform'
 import { addressOf, agentsByFate, type CheckFacts, errorsOf, placeOfPolicy, ungovernedAgents } from '../facts.js'
 import type { MissingApproval } from '../rules/review.js'

@@ -1,5 +1,5 @@
 // The conclusion of a check, and the one sentence that says why.
-import { changeSentence, changeWords, counted, onOneLine, shortened } from '@svc/engine'
+import { changeSentence, changeWords, counted, onOneLine, shortened } from '@svc/engine/parts'
 import type { ImpactReport } from '@svc/platform'
 import { agentsByFate, type CheckFacts, errorsOf, ungovernedAgents } from '../facts.js'
 import type { Conclusion } from '../parts.js'

@@ -1,5 +1,5 @@
 // Names of agents in sentences, and lists of what to do.
-import { boldName, counted, listed, markdownCode, markdownText, shortened } from '@svc/engine'
+import { boldName, counted, listed, markdownCode, markdownText, shortened } from '@svc/engine/parts'
 
 /** A name from outside as running text. */
 export function plainName(name: string): string {

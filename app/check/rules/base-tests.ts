@@ -1,13 +1,12 @@
 // The tests of the base against the new manifests: what was agreed before, and does not hold any more.
+import { parseManifest, runTests } from '@svc/engine'
 import {
   type ManifestTest,
-  parseManifest,
   parseTestFile,
-  runTests,
   type SourceFile,
   testFilesOf,
   type ValidatedManifest,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import type { Side } from '../changed-files.js'
 import type { BrokenTest } from '../facts.js'
 import { maxAnswers } from '../validated.js'

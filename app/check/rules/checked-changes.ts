@@ -1,5 +1,5 @@
 // Changes of what is checked, and how strictly: waivers, modes, tests, settings, owners, workflows.
-import { type DiffReport, type FileDiff, type ManifestTest, quote, type ValidatedManifest } from '@svc/engine'
+import { type DiffReport, type FileDiff, type ManifestTest, quote, type ValidatedManifest } from '@svc/engine/parts'
 import type { CheckedChange } from '../facts.js'
 import { codeownersPaths } from './codeowners.js'
 import type { Loosening } from './loosening.js'

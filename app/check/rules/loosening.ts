@@ -1,5 +1,5 @@
 // What a change takes away, or may take away, from the protection of agents; by path.
-import { type DiffReport, type FileDiff, type PolicyChange, quote, type WaiverChange } from '@svc/engine'
+import { type DiffReport, type FileDiff, type PolicyChange, quote, type WaiverChange } from '@svc/engine/parts'
 
 export interface Loosening {
   readonly path: string

@@ -7,7 +7,7 @@ import {
   quotePath,
   readYaml,
   type SchemaProblem,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import { documents, type SvcSettings } from '@svc/schemas'
 import { readText, type Tree } from '../changed-files.js'
 import type { FollowedRepository, GithubReader } from '../parts.js'

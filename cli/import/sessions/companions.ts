@@ -1,7 +1,7 @@
 // The files of the sub-agents of a session, when its own file is imported alone: they are beside it.
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { type FormatName, placeOfLine } from '@svc/engine'
+import { type FormatName, placeOfLine } from '@svc/engine/parts'
 import { firstValueIn } from '../document.js'
 import { baseName, type Source } from '../source.js'
 

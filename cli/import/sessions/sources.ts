@@ -1,6 +1,6 @@
 // The files of an import of sessions.
 import { statSync } from 'node:fs'
-import type { FormatName } from '@svc/engine'
+import type { FormatName } from '@svc/engine/parts'
 import { UsageError } from '../../errors.js'
 import { isSessionFormat } from '../options.js'
 import type { Source } from '../source.js'

@@ -2,12 +2,13 @@
 import { parseJson } from '@svc/proof'
 import type { Behavior, LogEntry } from '@svc/schemas'
 import { isMap } from '../../convert/is-map.js'
-import { payloadsMember, stepOfRecord } from '../../policy/logged.js'
 import { bytesOf, reasonOf } from '../../source/answer.js'
 import { endpointOf } from '../../source/fetch.js'
+import { payloadsMember, stepOfRecord } from '../../task/logged.js'
+import type { PastSteps } from '../../task/past-steps.js'
 import { problemIn } from '../delivery/post.js'
 import type { TracePlatform } from '../delivery/post-traces.js'
-import { areAll, type Recall, type RecalledTask } from './recall.js'
+import { areAll, type Recall } from './recall.js'
 
 export interface PlatformRecallParts {
   readonly platform: TracePlatform
@@ -30,7 +31,7 @@ const pauseMs = 30_000
 export function withLogOfPlatform(trace: Recall, parts: PlatformRecallParts): Recall {
   const ask = createQuestions(parts)
   /** Answers that `steps` reads next. */
-  const found = new Map<string, RecalledTask>()
+  const found = new Map<string, PastSteps>()
 
   const isLogged = async (task_id: string) => {
     if (await trace.holds(task_id)) return true
@@ -55,7 +56,7 @@ export function withLogOfPlatform(trace: Recall, parts: PlatformRecallParts): Re
 }
 
 /** Each step once. A step that both have is as the trace has it. */
-function joined(logged: RecalledTask, traced: RecalledTask): RecalledTask {
+function joined(logged: PastSteps, traced: PastSteps): PastSteps {
   if (traced.steps.length === 0) return logged
   const numbers = new Set(traced.steps.map(({ step }) => step.step))
   const others = logged.steps.filter(({ step }) => !numbers.has(step.step))
@@ -66,7 +67,7 @@ function joined(logged: RecalledTask, traced: RecalledTask): RecalledTask {
 /** Asks for a task; null for one that the log does not have, and for each one while the platform does not answer. */
 function createQuestions({ platform, elapsed, report }: PlatformRecallParts) {
   let asked_again_at = 0
-  return async (task_id: string): Promise<RecalledTask | null> => {
+  return async (task_id: string): Promise<PastSteps | null> => {
     if (elapsed() < asked_again_at) return null
     try {
       return await fetchTask(platform, task_id)
@@ -83,7 +84,7 @@ function createQuestions({ platform, elapsed, report }: PlatformRecallParts) {
 }
 
 /** Rejects when the platform does not answer, or not as a platform does. */
-async function fetchTask({ url, api_key }: TracePlatform, task_id: string): Promise<RecalledTask | null> {
+async function fetchTask({ url, api_key }: TracePlatform, task_id: string): Promise<PastSteps | null> {
   // A dot segment would be another path.
   if (/^\.{1,2}$/.test(task_id)) return null
   const { href } = endpointOf(url, `api/v1/tasks/${encodeURIComponent(task_id)}/chain`)
@@ -102,7 +103,7 @@ async function fetchTask({ url, api_key }: TracePlatform, task_id: string): Prom
 }
 
 /** Throws when the value is not a chain. */
-function taskIn(chain: unknown): RecalledTask {
+function taskIn(chain: unknown): PastSteps {
   const { entries } = isMap(chain) ? chain : {}
   if (!Array.isArray(entries))
     throw new Error('no answer', { cause: { message: 'it does not answer as a platform does' } })

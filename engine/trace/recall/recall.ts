@@ -2,16 +2,11 @@
 import { createReadStream, statSync } from 'node:fs'
 import { parseJson } from '@svc/proof'
 import type { Behavior } from '@svc/schemas'
+import type { PastStep, PastSteps } from '../../task/past-steps.js'
 import { stepOfEnd } from '../delivery/end-step.js'
 import type { ByteRange, TraceBytes } from '../journal/segments.js'
 import { type FileLine, linesIn } from './read-lines.js'
 import { createTaskStarts } from './task-starts.js'
-
-export interface PastStep {
-  readonly step: Behavior
-  /** When it was recorded, ms since 1970. */
-  readonly at: number
-}
 
 /** Those of a file. */
 export function fileBytes(path: string): TraceBytes {
@@ -28,20 +23,13 @@ export interface Recall {
   /** Whether the trace may have steps of the task; a promise while the part from before this start is scanned. */
   readonly holds: (task_id: string) => boolean | Promise<boolean>
   /** The steps of the task, its ends included. */
-  readonly steps: (task_id: string) => Promise<RecalledTask>
+  readonly steps: (task_id: string) => Promise<PastSteps>
   /** Called with the byte offset of each step's line before it is written. */
   readonly noteStep: (task_id: string, offset: number) => void
   /** Called for each step that did not get into the trace: its task cannot be read back. */
   readonly noteLost: (task_id: string, offset: number) => void
   /** Called for steps that an earlier process lost; null: of several tasks. */
   readonly noteGap: (task_id: string | null, offset: number) => void
-}
-
-export interface RecalledTask {
-  /** In order; the last of them when the part of the trace to read is too long. */
-  readonly steps: readonly PastStep[]
-  /** False when the trace does not have all of them, or may not. */
-  readonly is_whole: boolean
 }
 
 /** How far back the trace is read: about a second on a slow disk. */

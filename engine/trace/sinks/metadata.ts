@@ -3,11 +3,11 @@
 import { type Behavior, type JsonMap, propertyWords } from '@svc/schemas'
 import { isMap } from '../../convert/is-map.js'
 import { withOneMemoryLabel } from '../../memory/labels.js'
-import { payloadsMember } from '../../policy/logged.js'
 import { digestOfGate, isGateWord } from '../../rules/gate-words.js'
 import { everyLabel, labelsOrPublic, leastTrusted, memoryMember } from '../../rules/labels.js'
 import { prototypeKeys } from '../../rules/members.js'
 import { registeredMember, toolName, toolsMember } from '../../rules/task-tools.js'
+import { payloadsMember } from '../../task/logged.js'
 import type { Environment } from './settings.js'
 import type { TraceLine } from './sink.js'
 

@@ -1,6 +1,6 @@
 // The policies of agents, for their local engines, each with an ETag that changes when they change.
 import { createHash } from 'node:crypto'
-import { writePolicy } from '@svc/engine'
+import { writePolicy } from '@svc/engine/parts'
 import { canonical } from '@svc/proof'
 import type { EffectivePolicies } from '@svc/schemas'
 import { type Resources, type Transaction, withSnapshot } from '../../db/db.js'

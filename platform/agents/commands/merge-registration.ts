@@ -1,5 +1,6 @@
 // The values of an agent after a registration or a change. Precedence: set by members, sent now, sent earlier, default.
-import { attributesOf, compareLevels, type RiskLevel } from '@svc/engine'
+import type { RiskLevel } from '@svc/engine'
+import { attributesOf, compareLevels } from '@svc/engine/parts'
 import type { AgentRegistration, JsonMap } from '@svc/schemas'
 import type { AgentRow, AgentValues } from '../store/agents.js'
 

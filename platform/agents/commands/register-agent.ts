@@ -1,6 +1,7 @@
 // Registers an agent (docs/design/platform.md §2). Idempotent; a new agent gets the baseline before its registration is evaluated.
 
-import { compile, evaluate, newHistory, quote, registrationFacts } from '@svc/engine'
+import { compile, registrationFacts, Task } from '@svc/engine'
+import { quote } from '@svc/engine/parts'
 import { canonical } from '@svc/proof'
 import type { AgentRegistration, JsonMap, RegisteredAgent } from '@svc/schemas'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
@@ -142,8 +143,7 @@ export async function evaluateRegistration(
   // Only these apply; compiling the others takes 3 ms, and no record names the set of a registration.
   const set = compile(effective.filter((policy) => policy.scope === 'agent_registration'))
   const facts = registrationFacts({ ...agent.sent, ...agent.operator_set }, agent.agent_id)
-  const context = { step: null, agent: facts, context: {}, history: newHistory(set), now }
-  const decision = evaluate(set, 'registration', context)
+  const decision = new Task(set).evaluate(null, facts, { now })
   const violations = decision.policies.flatMap((result) => stepViolation(result, decision))
   const { agent_id } = agent
   const where = {

@@ -1,5 +1,6 @@
 // Puts manifests on agents, and takes them off (docs/design/git.md §2).
-import { isTestFile, manifestIdOf, quotePath } from '@svc/engine'
+import { manifestIdOf } from '@svc/engine'
+import { isTestFile, quotePath } from '@svc/engine/parts'
 import { type AssignmentRequest, isoTime, type MadeAssignment } from '@svc/schemas'
 import { assertStillAllowed } from '../../access/commands/members.js'
 import { agentNotFound } from '../../agents/errors.js'

@@ -1,6 +1,6 @@
 // A dry run: recorded tasks, replayed as whole paths under the policies in effect and under the given ones.
 import { setImmediate } from 'node:timers/promises'
-import { createReplay, type Replay } from '@svc/engine'
+import { createReplay, type Replay } from '@svc/engine/parts'
 import type { DryRunReport, JsonMap, Step } from '@svc/schemas'
 import { agentNotFound } from '../../agents/errors.js'
 import { agentFacts, findAgents } from '../../agents/store/agents.js'

@@ -1,5 +1,6 @@
 // The manifests or the policy of a request, and the policies in effect that they take the place of.
-import { type Finding, parseManifest, policiesOfManifests, type ReplayManifest, type ReplayPolicies } from '@svc/engine'
+import { parseManifest } from '@svc/engine'
+import { type Finding, policiesOfManifests, type ReplayManifest, type ReplayPolicies } from '@svc/engine/parts'
 import type { DryRunManifest, DryRunRequest, JsonMap, Policy } from '@svc/schemas'
 import { type FieldError, invalid } from '../../errors.js'
 import { byHand, isPolicyBody } from '../../policies/given/members.js'

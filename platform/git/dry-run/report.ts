@@ -1,5 +1,5 @@
 // What a dry run answers: the result of a replay, by tasks and agents in place of files.
-import type { Finding, Listed, ReplayResult, StepPlace } from '@svc/engine'
+import type { Finding, Listed, ReplayResult, StepPlace } from '@svc/engine/parts'
 import type { DryRunReport } from '@svc/schemas'
 
 /** `agents` are the agents by task; `left_out` the numbers of tasks by reason. */

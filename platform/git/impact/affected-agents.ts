@@ -1,5 +1,6 @@
 // The agents that a change of manifests affects, with their policies before and after it.
-import { type PolicyInput, parseManifest, policiesOfManifests, type ReplayPolicy } from '@svc/engine'
+import { type PolicyInput, parseManifest } from '@svc/engine'
+import { policiesOfManifests, type ReplayPolicy } from '@svc/engine/parts'
 import type { JsonMap, Policy } from '@svc/schemas'
 import { type AgentRow, agentFacts, findAgents } from '../../agents/store/agents.js'
 import type { Scope } from '../../db/scope.js'

@@ -1,5 +1,6 @@
 // What a change of manifests would do to the agents that they are assigned to, and to the tasks that these agents recorded.
-import type { FirstFlip, Listed, ReplayManifest, RiskLevel, TaskCounts } from '@svc/engine'
+import type { RiskLevel } from '@svc/engine'
+import type { FirstFlip, Listed, ReplayManifest, TaskCounts } from '@svc/engine/parts'
 import type { LeftOutReason } from '../recorded/whole-tasks.js'
 
 /** One manifest of a repository as it would be after the change. */

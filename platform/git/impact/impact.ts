@@ -1,6 +1,6 @@
 // The impact of a change of manifests: recorded tasks of the agents that it affects, replayed as whole paths.
 import { setImmediate } from 'node:timers/promises'
-import { createImpact, type Impact } from '@svc/engine'
+import { createImpact, type Impact } from '@svc/engine/parts'
 import { isoTime } from '@svc/schemas'
 import type { Scope } from '../../db/scope.js'
 import type { Reading } from '../recorded/reading.js'

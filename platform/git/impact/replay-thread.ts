@@ -1,5 +1,5 @@
 // The thread that replays tasks: evaluating takes seconds, in which this thread answers requests.
-import type { Impact, ImpactInput } from '@svc/engine'
+import type { Impact, ImpactInput } from '@svc/engine/parts'
 import { builtFile, startThread } from '../../jobs/thread.js'
 
 /** A task as text: a message of texts costs the sender little. */

@@ -1,7 +1,7 @@
 // The thread that replays tasks: it is given texts and policies, and no access to the database.
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import { createImpact, type ImpactInput } from '@svc/engine'
+import { createImpact, type ImpactInput } from '@svc/engine/parts'
 import { isMetadataOnly, stepsIn } from '../recorded/stored-steps.js'
 import type { ReplayAnswer, ReplayMessage } from './replay-thread.js'
 

@@ -1,5 +1,6 @@
 // The policies in effect for the agents of recorded tasks, as a replay takes them.
-import type { PolicyInput, ReplayPolicies, ReplayPolicy } from '@svc/engine'
+import type { PolicyInput } from '@svc/engine'
+import type { ReplayPolicies, ReplayPolicy } from '@svc/engine/parts'
 import { canonical } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 

@@ -1,5 +1,5 @@
 // The steps of a stored task as text: the database makes it, and the thread that evaluates them reads it.
-import { withStatedLabels } from '@svc/engine'
+import { withStatedLabels } from '@svc/engine/parts'
 import { parseJson } from '@svc/proof'
 import { canonicalType, isoTime, type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
 import { type StepColumns, stepColumns, stepOf } from '../../ledger/stored-step.js'

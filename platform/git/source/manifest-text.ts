@@ -1,5 +1,5 @@
 // From the bytes of a file in a repository to the text of a manifest, or the reason why it is not one.
-import { quotePath } from '@svc/engine'
+import { quotePath } from '@svc/engine/parts'
 import { hiddenCharacter } from '@svc/schemas'
 import type { TreeEntry } from './source.js'
 

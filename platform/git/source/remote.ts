@@ -1,7 +1,7 @@
 // Any Git host, read with Git itself into bare copies (docs/design/git.md §1).
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { quote } from '@svc/engine'
+import { quote } from '@svc/engine/parts'
 import { branchProblem } from './branch-name.js'
 import { type AddressRules, checkedAddress, type GitAddress } from './git-address.js'
 import { type Copies, createCopies, diskBytes } from './git-copies.js'

@@ -1,5 +1,5 @@
 // A listing of a tree, checked the same way whichever host it comes from.
-import { quotePath } from '@svc/engine'
+import { quotePath } from '@svc/engine/parts'
 import { SourceError, type TreeEntry } from './source.js'
 
 /** The entries by path. Rejects with `rejected` when a path is one that Git does not write, and `too_large`. */

@@ -1,16 +1,7 @@
 // Hosted evaluation: evaluates a step as the local engine does, with the history that the platform stores. Adds nothing to the log.
 
-import {
-  approvalsRequired,
-  type Decision,
-  evaluate,
-  factsTightened,
-  newHistory,
-  occasionIn,
-  record,
-  withMemoryLabels,
-} from '@svc/engine'
-import { actionDigest, occurredAt, type StoredHead } from '@svc/proof'
+import { approvalsRequired, type Decision, factsTightened, Task, withMemoryLabels } from '@svc/engine'
+import { actionDigest, type StoredHead } from '@svc/proof'
 import { type Behavior, type Evaluation, type HostedEvaluateRequest, isoTime, type PolicyResult } from '@svc/schemas'
 import { agentNotFound } from '../../agents/errors.js'
 import { type AgentRules, loadRules, rulesOfTask } from '../../agents/rulebook.js'
@@ -47,14 +38,13 @@ export async function evaluateStep(
     const task_id = context.task_id ?? intended.task_id
     const head = await headOf(scope, tx, agent, task_id ?? null)
     const rules = head === null ? agent : await rulesOfTask(scope, tx, agent, head.first_log_index)
-    const { history, last_at, next_step } = await historyOf(scope, tx, rules, head)
+    const task = await taskOf(scope, tx, rules, head)
     const facts = factsTightened(rules.facts, context)
-    const at = occurredAt(intended.timestamp ?? isoTime(now), last_at)
+    const at = task.timeOf({ timestamp: intended.timestamp ?? isoTime(now) })
     const labels = await intendedLabels(scope, tx, sealer, rules.agent.agent_id, intended)
-    const step = withMemoryLabels(intended, labels)
-    const evaluated = { step, agent: facts, context: facts, history, now: at }
-    const decision = evaluate(rules.set, occasionIn(history, intended), evaluated)
-    const fields = { agent_id: rules.agent.agent_id, task_id, step: next_step, timestamp: isoTime(at) }
+    const decision = task.evaluate(withMemoryLabels(intended, labels), facts, { now: at })
+    const step = (head?.max_step ?? 0) + 1
+    const fields = { agent_id: rules.agent.agent_id, task_id, step, timestamp: isoTime(at) }
     return {
       evaluation_id: newId('eval', now),
       ...answerOf(decision, fields),
@@ -102,14 +92,8 @@ async function headOf(scope: Scope, tx: Transaction, { agent }: AgentRules, task
   return head
 }
 
-/** The history of the task, and the number above all that its steps have. */
-async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, head: StoredHead | null) {
-  const history = newHistory(rules.set)
-  if (head === null) return { history, last_at: null, next_step: 1 }
-  let last_at: number | null = null
-  for (const { step, at } of await readTail(scope, tx, head.task_id, 0)) {
-    record(rules.set, history, step, at)
-    last_at = at
-  }
-  return { history, last_at, next_step: head.max_step + 1 }
+async function taskOf(scope: Scope, tx: Transaction, { set }: AgentRules, head: StoredHead | null): Promise<Task> {
+  const task = new Task(set)
+  if (head !== null) for (const { step, at } of await readTail(scope, tx, head.task_id, 0)) task.add(step, at)
+  return task
 }

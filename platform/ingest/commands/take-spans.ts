@@ -1,6 +1,6 @@
 // Takes the spans of an export request: each becomes steps when it arrives (docs/adr/0053-otlp.md).
 import { setTimeout } from 'node:timers/promises'
-import { type BatchStep, type Span, spanOrigin } from '@svc/engine'
+import { type BatchStep, type Span, spanOrigin } from '@svc/engine/parts'
 import { ensureAgent } from '../../agents/commands/ensure-agent.js'
 import type { RegistrationParts } from '../../agents/commands/register-agent.js'
 import type { ConcurrencyLimits } from '../../db/concurrency.js'

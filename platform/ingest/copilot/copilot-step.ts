@@ -1,5 +1,6 @@
 // A flat body of a low-code tool as a step (docs/design/platform.md §2).
-import { meaningOf, taskIdOf } from '@svc/engine'
+import { meaningOf } from '@svc/engine'
+import { taskIdOf } from '@svc/engine/parts'
 import { canonical, isMap } from '@svc/proof'
 import { type AgentRegistration, canonicalType, type JsonMap } from '@svc/schemas'
 import { invalid } from '../../errors.js'

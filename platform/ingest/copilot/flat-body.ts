@@ -1,5 +1,5 @@
 // A flat body with members in many spellings: what is asked for is taken, and the rest stays.
-import { readable } from '@svc/engine'
+import { readable } from '@svc/engine/parts'
 import { isMap } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 

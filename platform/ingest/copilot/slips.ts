@@ -1,5 +1,5 @@
 // Members that are near misses of well-known ones: they become properties, and the caller hears of it.
-import { nearest } from '@svc/engine'
+import { nearest } from '@svc/engine/parts'
 import { documents, type JsonMap } from '@svc/schemas'
 import { plain } from './flat-body.js'
 

@@ -1,5 +1,5 @@
 // The spans of an export request, in either of its formats. What cannot be read alone is rejected alone.
-import { readOtlpBody, readSpan, type Span, spansIn } from '@svc/engine'
+import { readOtlpBody, readSpan, type Span, spansIn } from '@svc/engine/parts'
 import { PlatformError } from '../../errors.js'
 import { isProtobuf } from '../../http/otlp.js'
 import { type LaterMessage, readMessage, UnreadableMessage } from '../../http/protobuf.js'

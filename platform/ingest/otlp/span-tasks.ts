@@ -12,7 +12,7 @@ import {
   streamKeyOf,
   strongerClaim,
   taskIdOf,
-} from '@svc/engine'
+} from '@svc/engine/parts'
 import { findAgents } from '../../agents/store/agents.js'
 import { type Resources, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'

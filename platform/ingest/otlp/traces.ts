@@ -1,6 +1,6 @@
 // The spans of a request by their traces, and those that are not acts of an agent by what they have in common.
 import { createHash } from 'node:crypto'
-import { conversationOf, isSameSpan, operationOf, type Sliced, type Span } from '@svc/engine'
+import { conversationOf, isSameSpan, operationOf, type Sliced, type Span } from '@svc/engine/parts'
 import type { CountedSpans } from '../store/unmapped-spans.js'
 
 export interface Trace {

@@ -1,4 +1,4 @@
-import { withOutputObject } from '@svc/engine'
+import { withOutputObject } from '@svc/engine/parts'
 import type { LogRequest } from '@svc/schemas'
 import { invalid, PlatformError } from '../../errors.js'
 import { keyOf } from '../../http/principal.js'

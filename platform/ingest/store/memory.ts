@@ -1,5 +1,6 @@
 // What is known about the memories of agents, and the labels of steps that read them.
-import type { MemoryLabel, OthersLabel } from '@svc/engine'
+import type { MemoryLabel } from '@svc/engine'
+import type { OthersLabel } from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'

@@ -1,6 +1,6 @@
 // The signer's record of a log: the last signed checkpoint and some earlier ones. The earlier ones reveal a database that was
 // cut and rewritten below the last size.
-import { readIfThere } from '@svc/engine'
+import { readIfThere } from '@svc/engine/parts'
 import { parseJson } from '@svc/proof'
 import { PlatformError } from '../../errors.js'
 

@@ -1,7 +1,7 @@
 // The keys of the log and the record of what they signed. Both are stored outside the database, so that write access to the
 // database is not enough to change them (docs/design/log.md §5).
 import { join } from 'node:path'
-import { readIfThere, replaceFile } from '@svc/engine'
+import { readIfThere, replaceFile } from '@svc/engine/parts'
 import {
   type Checkpoint,
   fingerprintOf,

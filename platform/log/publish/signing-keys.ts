@@ -2,7 +2,7 @@
 // have time to add the new key to their trust policies.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { readIfThere, replaceFile } from '@svc/engine'
+import { readIfThere, replaceFile } from '@svc/engine/parts'
 import { hexOf, parseJson, signerOf } from '@svc/proof'
 import { PlatformError } from '../../errors.js'
 

@@ -1,6 +1,7 @@
 // Puts one version of a manifest on an agent: its policies replace those of the version before (docs/design/git.md §2).
 
-import { materialise, waivedUntil } from '@svc/engine'
+import { materialise } from '@svc/engine'
+import { waivedUntil } from '@svc/engine/parts'
 import { type Agent, type Assignment, isoTime, type Manifest, type Policy, versionOf } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'

@@ -1,6 +1,6 @@
 // Resumes the agents of a stop: all of them, or a part as a stage (docs/design/platform.md §9).
 import { createHash } from 'node:crypto'
-import { quotePath } from '@svc/engine'
+import { quotePath } from '@svc/engine/parts'
 import { isoTime, type Stop, type StopResume } from '@svc/schemas'
 import { assertStillAllowed } from '../../access/commands/members.js'
 import { type Resources, withTransaction } from '../../db/db.js'

@@ -1,5 +1,5 @@
 // Policies that people write, and what they set on policies of manifests (docs/design/platform.md §4).
-import { quotePath } from '@svc/engine'
+import { quotePath } from '@svc/engine/parts'
 import { canonical } from '@svc/proof'
 import { isoTime, type Policy } from '@svc/schemas'
 import { assertStillAllowed } from '../../access/commands/members.js'

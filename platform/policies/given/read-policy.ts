@@ -1,5 +1,6 @@
 // Reads the policy of a request by what the engine has for manifests, so that both take the same values with the same messages.
-import { didYouMean, type Finding, parseManifest, rules } from '@svc/engine'
+import { parseManifest, rules } from '@svc/engine'
+import { didYouMean, type Finding } from '@svc/engine/parts'
 import { hiddenCharacter, type JsonMap, type Manifest, type Policy } from '@svc/schemas'
 import { type FieldError, invalid } from '../../errors.js'
 import { membersIn, type WrittenPolicy, writtenMembers } from './members.js'

@@ -1,5 +1,6 @@
 // Validation of a manifest that is not stored: what `svc validate` and `svc test` report about the same text.
-import { isYamlFile, type SourceFile, testFilesOf, validateFiles, validationReport } from '@svc/engine'
+import { validateFiles } from '@svc/engine'
+import { isYamlFile, type SourceFile, testFilesOf, validationReport } from '@svc/engine/parts'
 import type { ValidationRequest } from '@svc/schemas'
 import type { Resources } from '../../db/db.js'
 import { byReaderOrKey, route } from '../../http/route.js'

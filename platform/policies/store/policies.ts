@@ -1,5 +1,6 @@
 // Policies: those from manifests, which name an agent, and those written by hand.
-import { type PolicyInput, readPolicy } from '@svc/engine'
+import type { PolicyInput } from '@svc/engine'
+import { readPolicy } from '@svc/engine/parts'
 import { isoTime, type Policy } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../../db/list.js'

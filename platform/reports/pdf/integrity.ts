@@ -1,5 +1,5 @@
 // The integrity statement: what was verified, what failed, and what can be evaluated again.
-import type { RejudgeReason } from '@svc/engine'
+import type { RejudgeReason } from '@svc/engine/parts'
 import { count, counted, moment, sentence, share } from '../figures.js'
 import type { Integrity } from '../report-data.js'
 import { isBySender } from '../times.js'

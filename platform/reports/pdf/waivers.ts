@@ -1,5 +1,5 @@
 // Exceptions from policies: which were in effect, until when, and how often they were used.
-import { lastDayOf } from '@svc/engine'
+import { lastDayOf } from '@svc/engine/parts'
 import { moment } from '../figures.js'
 import type { WaiverResult } from '../report-data.js'
 import type { Context } from './context.js'

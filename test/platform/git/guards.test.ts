@@ -1,6 +1,6 @@
 // What guards hold, as pushes that an honest author makes and pushes that take protection away: test/cases/guards.yaml.
 import { readFileSync } from 'node:fs'
-import { waiverEnd } from '@svc/engine'
+import { waiverEnd } from '@svc/engine/parts'
 import { isoTime, type Manifest } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'

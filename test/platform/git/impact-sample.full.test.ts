@@ -1,5 +1,5 @@
 // The impact of a change on a random sample of the recorded tasks, and how much it says about all of them.
-import { wilsonInterval } from '@svc/engine'
+import { wilsonInterval } from '@svc/engine/parts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sampledTasks } from '../../../platform/git/impact/sampled-tasks.js'
 import { type ImpactOn, nextManifest, openImpact } from '../../support/impact.js'

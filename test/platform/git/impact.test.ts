@@ -1,5 +1,5 @@
 // What a change of manifests would do to agents and to their recorded tasks.
-import { createReplay, type Flip, type ReplayManifest, samePolicies } from '@svc/engine'
+import { createReplay, type Flip, type ReplayManifest, samePolicies } from '@svc/engine/parts'
 import { type ImpactReport, impactOf, type Reading } from '@svc/platform'
 import type { BatchAnswer, JsonMap, MadeApiKey, MadeAssignment, PolicyList, RegisteredAgent, Step } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

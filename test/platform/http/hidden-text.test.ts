@@ -1,5 +1,5 @@
 // Hidden characters in requests: no text of people may contain one.
-import { createChecker, lazyCheck } from '@svc/engine'
+import { createChecker, lazyCheck } from '@svc/engine/parts'
 import { documents, type JsonMap, type SchemaName } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../../platform/http/route.js'

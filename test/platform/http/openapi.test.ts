@@ -1,6 +1,6 @@
 // The published document: complete, valid, and equal to the routes.
 
-import { createChecker, fieldProblem, lazyCheck } from '@svc/engine'
+import { createChecker, fieldProblem, lazyCheck } from '@svc/engine/parts'
 import { documents, type JsonMap } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { openapiDocument } from '../../../platform/http/openapi.js'

@@ -1,18 +1,8 @@
 // Tasks whose id continues after an end (test/cases/ended-tasks.yaml): the last step violates the same policies at every door.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  createReplay,
-  explain,
-  historyOf,
-  occasionIn,
-  onAgent,
-  parseManifest,
-  policiesOfManifests,
-  readTraceLine,
-  runTests,
-  timesOf,
-} from '@svc/engine'
+import { onAgent, parseManifest, readTraceLine, runTests, Task } from '@svc/engine'
+import { createReplay, policiesOfManifests } from '@svc/engine/parts'
 import { fieldsDigest } from '@svc/proof'
 import type { BatchAnswer, Evaluation, JsonMap, Step } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -88,11 +78,7 @@ describe('a task whose id continues after an end, without a server', () => {
     const explained = await answers((task, task_id) => {
       const steps = logged(task, task_id)
       const [step, past] = [steps.at(-1) as Step, steps.slice(0, -1)]
-      const { set } = onAgent(own, {})
-      const times = timesOf(steps)
-      const history = historyOf(set, past, times)
-      const context = { step, agent: {}, context: {}, history, now: times.at(-1) ?? 0 }
-      return namesOf(explain(set, occasionIn(history, step), context).policies)
+      return namesOf(Task.of(onAgent(own, {}).set, past).explain(step, {}).policies)
     })
     expect(explained).toEqual(expected)
     const tested = await answers((task) => {

@@ -1,5 +1,5 @@
 // The rule cases through hosted evaluation: the same data and results as in the engine.
-import { createChecker } from '@svc/engine'
+import { createChecker } from '@svc/engine/parts'
 import { type BatchAnswer, documents, type Evaluation } from '@svc/schemas'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
 // The changes between two versions of a manifest as their event keeps them: bounded, and whole in the leaf.
-import { waiverEnd } from '@svc/engine'
+import { waiverEnd } from '@svc/engine/parts'
 import { isoTime, type Manifest } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { type LoggedChange, loggedChanges, type VersionOnAgent } from '../../../platform/policies/changed-policies.js'

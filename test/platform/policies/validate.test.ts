@@ -1,5 +1,5 @@
 // POST /api/v1/manifests/validate finds what the commands find.
-import { createChecker } from '@svc/engine'
+import { createChecker } from '@svc/engine/parts'
 import { documents, type Problem, type ValidationReport } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectedFindings, invalidManifests, placesOf } from '../../support/invalid-manifests.js'

@@ -1,5 +1,5 @@
 // An action that is limited to an agent or a policy that does not exist would never send anything.
-import { quotePath } from '@svc/engine'
+import { quotePath } from '@svc/engine/parts'
 import type { Action } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'

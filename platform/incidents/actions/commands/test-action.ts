@@ -1,4 +1,4 @@
-import { onOneLine } from '@svc/engine'
+import { onOneLine } from '@svc/engine/parts'
 import { type ActionTest, isoTime } from '@svc/schemas'
 import { withSnapshot, withTransaction } from '../../../db/db.js'
 import { newId } from '../../../db/ids.js'

@@ -1,5 +1,5 @@
 // The sentences of a message to people, from the body of a delivery.
-import { onOneLine } from '@svc/engine'
+import { onOneLine } from '@svc/engine/parts'
 import { effectWords, type Incident } from '@svc/schemas'
 
 export interface Summary {

@@ -1,7 +1,7 @@
 // A folder, such as one on write-once storage, with a file per checkpoint.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { readIfThere, replaceFile } from '@svc/engine'
+import { readIfThere, replaceFile } from '@svc/engine/parts'
 import { type Anchor, fileNameOf } from './anchor.js'
 
 /** `file:FOLDER`; null for anything else. */

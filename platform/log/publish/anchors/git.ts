@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { replaceFile } from '@svc/engine'
+import { replaceFile } from '@svc/engine/parts'
 import { type Anchor, type AnchorContext, type Anchored, fileNameOf } from './anchor.js'
 
 const run = promisify(execFile)

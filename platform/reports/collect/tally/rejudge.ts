@@ -1,5 +1,5 @@
 // Which steps `svc verify --rejudge` can evaluate again from the bundle of the period, and why it cannot the others.
-import type { RejudgeReason } from '@svc/engine'
+import type { RejudgeReason } from '@svc/engine/parts'
 import type { LogRecord } from '@svc/schemas'
 import type { Integrity } from '../../report-data.js'
 import { addTo, byText } from './listing.js'

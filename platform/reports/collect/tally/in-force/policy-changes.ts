@@ -1,5 +1,5 @@
 // Changes of policies in the period, from their events: other versions of manifests, assignments, and policies that people write.
-import { combined, diffManifests, type MemberChange, type PolicyChange } from '@svc/engine'
+import { combined, diffManifests, type MemberChange, type PolicyChange } from '@svc/engine/parts'
 import { isMap } from '@svc/proof'
 import type { Manifest } from '@svc/schemas'
 import type { BoundedRows, PolicyChangeResult, PolicyValues } from '../../../report-data.js'

@@ -1,5 +1,5 @@
 // The values of a changed policy: from the leaf of its event, and from a comparison of two versions.
-import { type PolicyChange, valuesInWords } from '@svc/engine'
+import { type PolicyChange, valuesInWords } from '@svc/engine/parts'
 import { isMap } from '@svc/proof'
 import type { PolicyChangeResult, PolicyValues } from '../../../report-data.js'
 import { textOf } from '../leaves.js'

@@ -1,5 +1,6 @@
 // The waivers in the policy sets of the period. The reason and the approver are in the text of the manifest, whose id the set holds.
-import { type PolicyInput, parseManifest, waiverEnd } from '@svc/engine'
+import { type PolicyInput, parseManifest } from '@svc/engine'
+import { waiverEnd } from '@svc/engine/parts'
 import type { Manifest } from '@svc/schemas'
 import { blobSha } from '../../../../git/git-objects.js'
 import type { BoundedRows, WaiverResult } from '../../../report-data.js'

@@ -1,0 +1,156 @@
+// What the other packages of this repository use of the engine beyond `index.ts`. Names here change without notice.
+export { attributesOf } from './agent/registration.js'
+export { compareLevels } from './agent/risk.js'
+export { type Analysis, analyse, type ReadManifest } from './analysis/analyse.js'
+export type { AnalysisFinding } from './analysis/examined.js'
+export type { Goal } from './analysis/finish.js'
+export type { FoundPath } from './analysis/paths.js'
+export { didYouMean, nearest } from './check/nearest.js'
+export { createNullRemoval, type NullRemoval } from './check/null-members.js'
+export { onOneLine, quote, quotePath } from './check/quote.js'
+export {
+  createChecker,
+  fieldProblem,
+  lazyCheck,
+  problemSummary,
+  type SchemaCheck,
+  type SchemaProblem,
+} from './check/schema-check.js'
+export { suggestionFor } from './check/schema-words.js'
+export type { OtherLine } from './convert/coding/act.js'
+export type { CodingFormatName } from './convert/coding/known-tools.js'
+export { type LinePlace, type LineReading, placeOfLine, readLine, valuesOfSession } from './convert/coding/lines.js'
+export { createSession, type Session } from './convert/coding/session.js'
+export { readable } from './convert/exact.js'
+export { type FormatName, formatNames, formatOf } from './convert/formats.js'
+export { lineAndColumnOf, readValue, type ValueReading } from './convert/json-value.js'
+export { type AgentClaim, agentKeyOf, claimOf, streamKeyOf, strongerClaim } from './convert/otel/agent.js'
+export { spanOrigin } from './convert/otel/evidence.js'
+export { contentOf, conversationOf, isSameSpan, leanSpan, toolsOfSpan } from './convert/otel/facts.js'
+export { operationOf } from './convert/otel/operation.js'
+export { readOtlp, readOtlpBody, readOtlpText, spansIn } from './convert/otel/otlp.js'
+export type { Sliced } from './convert/otel/sliced.js'
+export { readSpan, type Span } from './convert/otel/span.js'
+export { type BatchStep, type BatchTask, batchOfSpans, type SpanBatch } from './convert/otel/steps-of-batch.js'
+export { stepsOfSpans } from './convert/otel/steps-of-spans.js'
+export { withOutputObject } from './convert/output-value.js'
+export { descriptionOf, hasMessages, type RunFormatName, readRun, runValuesOf } from './convert/run-formats.js'
+export { type ImportSettings, lineTime, stepsOf } from './convert/steps-of-run.js'
+export { taskIdOf } from './convert/task-id.js'
+export type { DoubtCode, Guess } from './convert/tool-guess.js'
+export type { EvaluationRow, TraceLineReading } from './convert/trace-line.js'
+export { agentOfStart, createStepCheck, toolOfStep, toolsDeclaredBy } from './convert/trace-step.js'
+export { type Transcript, toolsIn } from './convert/transcript.js'
+export { unknownVariables, variables } from './environment.js'
+export { readIfThere, replaceFile, sharedFolderProblem } from './files/durable-file.js'
+export { LockTaken, takeLock } from './files/lock-file.js'
+export { byPlace, type Finding, findingAt, startOf } from './findings/finding.js'
+export { findingHeads, findingRows } from './findings/finding-rows.js'
+export type { FindingKind, Severity } from './findings/kind.js'
+export { type FindingId, findingKind, findingKinds } from './findings/kinds.js'
+export { markdownCode, markdownText } from './findings/markdown.js'
+export { boldName, limited, messageMarkdown, placeMarkdown, row, shortened, table } from './findings/markdown-parts.js'
+export { sarifOf } from './findings/sarif.js'
+export { capitalized, counted, listed } from './findings/words.js'
+export { type Annotation, annotationsOf, logLine, workflowCommands } from './findings/workflow-commands.js'
+export { diffManifests } from './impact/diff.js'
+export { type DiffFile, type DiffReport, diffFiles, type FileDiff, type InventoryAgent } from './impact/diff-files.js'
+export { changeLegend, diffMarkdown, policyMarkdown } from './impact/diff-markdown.js'
+export {
+  type AgentChange,
+  combined,
+  type DiffAgent,
+  type DiffCounts,
+  type Effect,
+  type ManifestDiff,
+  type ManifestName,
+  type MemberChange,
+  type PolicyChange,
+  type WaiverChange,
+} from './impact/diff-result.js'
+export { diffText, type Paint } from './impact/diff-text.js'
+export { byChange, changeWords, valuesInWords } from './impact/diff-words.js'
+export { createImpact, type FirstFlip, type Impact, type ImpactInput, type TaskCounts } from './impact/impact.js'
+export { impactMarkdown, stepCells, stepHeads } from './impact/impact-markdown.js'
+export { impactText } from './impact/impact-text.js'
+export {
+  changeSentence,
+  leftOutWords,
+  pathNote,
+  replayedWords,
+  type ShownReplay,
+  type ShownStep,
+  stepWords,
+  taskChanges,
+} from './impact/impact-words.js'
+export { type InventoryReading, readInventory } from './impact/inventory.js'
+export { type PairedFiles, pairFiles } from './impact/pair-files.js'
+export { createReplay, type EvaluatedStep, type Replay, type ReplayLine, type ReplayOptions } from './impact/replay.js'
+export { neverApplied } from './impact/replay-findings.js'
+export {
+  policiesOfManifests,
+  type ReplayManifest,
+  type ReplayPolicies,
+  type ReplayPolicy,
+  samePolicies,
+} from './impact/replay-policies.js'
+export type {
+  Cause,
+  FirstBlock,
+  Flip,
+  Listed,
+  PolicyEffect,
+  PolicyTally,
+  ReplayResult,
+  StepPlace,
+} from './impact/replay-result.js'
+export type { TaskChange } from './impact/replay-tasks.js'
+export { wilsonInterval } from './impact/wilson-interval.js'
+export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
+export {
+  isLeftOut,
+  isManifestInFolder,
+  isTestFile,
+  isYamlFile,
+  isYamlInFolder,
+  manifestsOfTestFile,
+  testFilesOf,
+  withoutYamlEnding,
+} from './manifest/file-names.js'
+export { isManifest, looksLikeManifest } from './manifest/looks-like-manifest.js'
+export { type Assignment, type Materialised, waivedUntil } from './manifest/materialise.js'
+export { type ManifestTest, parseTestFile, type TestFileReading } from './manifest/parse.js'
+export { readYaml } from './manifest/read-yaml.js'
+export { manifestSchema, plainSchemas, testFileSchema } from './manifest/schema.js'
+export type { LocatedTest, SourceFile } from './manifest/suites.js'
+export { type ManifestTable, manifestTable, type PolicyTable, type ViolationEffect } from './manifest/table.js'
+export { tableMarkdown } from './manifest/table-markdown.js'
+export type { TestResult } from './manifest/test.js'
+export { failedTestTexts } from './manifest/tests-markdown.js'
+export {
+  testErrors,
+  type ValidatedManifest,
+  type Validation,
+  type ValidationOptions,
+  validateText,
+} from './manifest/validate.js'
+export { validationReport } from './manifest/validation-report.js'
+export { lastDayOf, waiverEnd } from './manifest/waiver-days.js'
+export { oneLabel, withStatedLabels } from './memory/labels.js'
+export { type Digest, keyedDigest } from './memory/marks.js'
+export type { MemoryUse } from './memory/use.js'
+export type { ExplainedPolicy, Explanation } from './policy/explain.js'
+export { messageOfViolation } from './policy/messages.js'
+export { readPolicy, writePolicy } from './policy/policy-input.js'
+export { Rejudge, type RejudgedEntry, type RejudgeParts } from './rejudge/rejudge.js'
+export { newSurvey, type Survey, surveyRecord } from './rejudge/survey.js'
+export type { RejudgeReason } from './rejudge/task.js'
+export { type OthersLabel, othersIn, statedLabels } from './rules/labels.js'
+export type { RuleContext, Scope } from './rules/rule.js'
+export { isExternalCall } from './rules/target-trust.js'
+export { filesInTree, type GitFile, textsInBatch } from './source/git-output.js'
+export { untilStopped } from './stop-signal.js'
+export type { StepColumns } from './task/logged.js'
+export { stepColumns } from './task/logged.js'
+export { readBatches, readLines } from './trace/recall/read-lines.js'
+export type { TraceReader } from './trace/recall/read-trace.js'
