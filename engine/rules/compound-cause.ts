@@ -1,25 +1,7 @@
 // Why a compound rule is violated: the conditions that caused it, their evidence and their remedies.
 import type { EvidenceStep } from '@svc/schemas'
 import type { Combinator, Condition } from './condition.js'
-import {
-  type Answer,
-  evidenceOf,
-  NOT_APPLICABLE,
-  PASS,
-  type PassCause,
-  type RuleContext,
-  type Violation,
-} from './rule.js'
-
-/** One instruction of a program in post-order, with the parts that an explanation needs. */
-export type Shape =
-  | { readonly kind: Combinator; readonly arity: number }
-  | {
-      readonly kind: 'leaf'
-      readonly arity: 0
-      readonly node: Condition
-      readonly because?: ((context: RuleContext) => PassCause) | undefined
-    }
+import { type Check, evidenceOf, NOT_APPLICABLE, PASS, type RuleContext, type Violation } from './rule.js'
 
 /** Why a condition is violated, or why its negation is. */
 interface Cause {
@@ -38,7 +20,7 @@ interface Cause {
  * The answer of a condition as a violation of the condition and as a violation of its negation, each with its remedy.
  * Null where the condition did not give that answer.
  */
-interface Both {
+export interface Both {
   readonly violated: Cause | null
   readonly passed: Cause | null
 }
@@ -57,23 +39,8 @@ function withoutFact(violation: Violation): Cause {
   return { violation, fact: null }
 }
 
-/**
- * The violation of a program, built from its leaves up. A condition under a `not` reports how to violate it. `answers`
- * holds one answer for each instruction.
- */
-export function explain(program: readonly Shape[], answers: readonly Answer[], context: RuleContext): Violation {
-  const stack: Both[] = []
-  for (const [index, shape] of program.entries()) {
-    const parts = shape.kind === 'leaf' ? [] : stack.splice(-shape.arity)
-    stack.push(shape.kind === 'leaf' ? ofLeaf(shape, answers[index], context) : combined[shape.kind](parts))
-  }
-  const [whole] = stack
-  return (
-    whole?.violated?.violation ?? { code: 'CONDITION_VIOLATED', message: 'the condition is violated', evidence: [] }
-  )
-}
-
-const combined: Readonly<Record<Combinator, (parts: readonly Both[]) => Both>> = {
+/** A combinator as its parts are: a condition under a `not` reports how to violate it. */
+export const bothIn: Readonly<Record<Combinator, (parts: readonly Both[]) => Both>> = {
   not: ([part]) => {
     const { violated = null, passed = null } = part ?? {}
     return passed === null ? { violated: null, passed: violated } : { violated: forbidden(passed), passed: null }
@@ -96,22 +63,21 @@ const combined: Readonly<Record<Combinator, (parts: readonly Both[]) => Both>> =
 const passedCode = 'CONDITION_HOLDS'
 const noneHolds = 'NO_CONDITION_HOLDS'
 
-function ofLeaf(shape: Shape & { kind: 'leaf' }, answer: Answer | undefined, context: RuleContext): Both {
-  if (answer === undefined || answer === NOT_APPLICABLE) return { violated: null, passed: null }
+export function bothOfLeaf(node: Condition, check: Check, context: RuleContext): Both {
+  const answer = check(context)
+  if (answer === NOT_APPLICABLE) return { violated: null, passed: null }
   if (answer !== PASS) return { violated: withoutFact(answer), passed: null }
   const own = context.step === null ? [] : [evidenceOf(context.step)]
-  const { evidence = [], undo, fact = `${describe(shape.node)} holds` } = shape.because?.(context) ?? {}
-  const field = fieldOfAgent(shape.node, context)
+  const { evidence = [], undo, fact = `${describe(node)} holds` } = check.because?.(context) ?? {}
+  const field = fieldOfAgent(node, context)
   const passed = {
     code: passedCode,
     message: fact,
     evidence: firstUnique([{ evidence: [...evidence, ...own] }]),
     remedy:
-      field === null
-        ? (undo ?? `change this step so that ${describe(shape.node)} does not hold`)
-        : corrected(field, context),
+      field === null ? (undo ?? `change this step so that ${describe(node)} does not hold`) : corrected(field, context),
   }
-  const present = shape.node.rule_type === 'field_not_empty' && field !== null ? field : undefined
+  const present = node.rule_type === 'field_not_empty' && field !== null ? field : undefined
   return { violated: null, passed: { violation: passed, fact, of_agent: field !== null, present } }
 }
 

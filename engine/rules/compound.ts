@@ -1,8 +1,7 @@
-// all_of, any_of and not (docs/design/engine.md §3, 24–26). A tree becomes a flat program in post-order, so that no depth of
-// nesting exhausts the stack, at load or at run time (compound-program.ts).
+// all_of, any_of and not (docs/design/engine.md §3, 24–26).
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
-import { type CompiledTree, combination, compileProgram, type Leaf } from './compound-program.js'
+import { type CompiledTree, compiled, type Leaf, type Tree } from './compound-tree.js'
 import type { Combinator, Condition } from './condition.js'
 import type { RuleDescription, Scope } from './rule.js'
 
@@ -134,11 +133,13 @@ export function sharedScopes(of: readonly (readonly Scope[])[]): Scope[] {
 
 /** Compiles a tree; `leaf` compiles each rule that is not a combinator. */
 export function compileTree(root: Condition, leaf: (placed: PlacedNode) => Leaf): CompiledTree {
-  return compileProgram(
-    postOrder(root).map(({ arity, ...placed }) =>
-      isCombinator(placed.node.rule_type)
-        ? combination(placed.node.rule_type, arity)
-        : { ...leaf(placed), node: placed.node },
-    ),
-  )
+  const trees: Tree[] = []
+  for (const { arity, ...placed } of postOrder(root)) {
+    const { node } = placed
+    const tree: Tree = isCombinator(node.rule_type)
+      ? { kind: node.rule_type, parts: trees.splice(-arity) }
+      : { ...leaf(placed), kind: 'leaf', node }
+    trees.push(tree)
+  }
+  return compiled(trees[0] as Tree)
 }
