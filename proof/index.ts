@@ -11,11 +11,10 @@ export { canonical } from './json/canonical.js'
 export { isMap } from './json/checks.js'
 export { isDeeperThan, maxCompoundDepth, maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './json/depth.js'
 export { hexOf, sha256Hex } from './json/hex.js'
+export type { JsonProblem, JsonReading } from './json/json-reader.js'
 export { parseJson } from './json/parse-json.js'
 export { requestJson } from './json/request-json.js'
 export {
-  type JsonProblem,
-  type JsonReading,
   lineAndColumn,
   parseSentBatch,
   parseSentPolicy,

@@ -986,12 +986,12 @@ function waivedUntil(manifest, agent_key) {
 
 // engine/check/quote.ts
 const maxQuoted = 60;
-function quote$2(text) {
+function quote$1(text) {
 	return `\`${onOneLine$1(cut$2(text, maxQuoted))}\``;
 }
 function quoteWord(value) {
 	if (value === "") return "empty";
-	if (typeof value === "string") return value.length <= 40 ? quote$2(value) : "a long text";
+	if (typeof value === "string") return value.length <= 40 ? quote$1(value) : "a long text";
 	return typeof value === "object" ? "not text" : `\`${String(value)}\``;
 }
 function quotePath(text) {
@@ -1091,20 +1091,7 @@ function withoutFact(violation) {
 		fact: null
 	};
 }
-function explain$2(program, answers, context) {
-	const stack = [];
-	for (const [index, shape] of program.entries()) {
-		const parts = shape.kind === "leaf" ? [] : stack.splice(-shape.arity);
-		stack.push(shape.kind === "leaf" ? ofLeaf(shape, answers[index], context) : combined$1[shape.kind](parts));
-	}
-	const [whole] = stack;
-	return whole?.violated?.violation ?? {
-		code: "CONDITION_VIOLATED",
-		message: "the condition is violated",
-		evidence: []
-	};
-}
-const combined$1 = {
+const bothIn = {
 	not: ([part]) => {
 		const { violated = null, passed = null } = part ?? {};
 		return passed === null ? {
@@ -1142,8 +1129,9 @@ const combined$1 = {
 };
 const passedCode = "CONDITION_HOLDS";
 const noneHolds = "NO_CONDITION_HOLDS";
-function ofLeaf(shape, answer, context) {
-	if (answer === void 0 || answer === 1) return {
+function bothOfLeaf(node, check, context) {
+	const answer = check(context);
+	if (answer === 1) return {
 		violated: null,
 		passed: null
 	};
@@ -1152,15 +1140,15 @@ function ofLeaf(shape, answer, context) {
 		passed: null
 	};
 	const own = context.step === null ? [] : [evidenceOf(context.step)];
-	const { evidence = [], undo, fact = `${describe(shape.node)} holds` } = shape.because?.(context) ?? {};
-	const field = fieldOfAgent(shape.node, context);
+	const { evidence = [], undo, fact = `${describe(node)} holds` } = check.because?.(context) ?? {};
+	const field = fieldOfAgent(node, context);
 	const passed = {
 		code: passedCode,
 		message: fact,
 		evidence: firstUnique([{ evidence: [...evidence, ...own] }]),
-		remedy: field === null ? undo ?? `change this step so that ${describe(shape.node)} does not hold` : corrected(field, context)
+		remedy: field === null ? undo ?? `change this step so that ${describe(node)} does not hold` : corrected(field, context)
 	};
-	const present = shape.node.rule_type === "field_not_empty" && field !== null ? field : void 0;
+	const present = node.rule_type === "field_not_empty" && field !== null ? field : void 0;
 	return {
 		violated: null,
 		passed: {
@@ -1293,176 +1281,117 @@ function isSame$1(one, other) {
 	return one.step === other.step && one.step_type === other.step_type && one.step_name === other.step_name;
 }
 
-// engine/rules/compound-program.ts
-function combination(kind, arity) {
-	return {
-		kind,
-		combine: combinators[kind],
-		arity
-	};
-}
-function compileProgram$1(program) {
-	const check = compileRun(program.map(withHead));
-	const heads = program.filter((instruction) => "check" in instruction && instruction.head !== null);
-	if (heads.length === 0) return {
+// engine/rules/compound-tree.ts
+function compiled(tree) {
+	const leaves = leavesOf(tree);
+	const check = checkOf(mapped(tree, withHead));
+	if (leaves.every(({ head }) => head === null)) return {
 		check,
 		head_words: [],
 		checkFor: () => check
 	};
 	return {
 		check,
-		head_words: heads.flatMap((leaf) => leaf.head_words),
+		head_words: leaves.flatMap((leaf) => leaf.head_words),
 		checkFor: (step) => {
-			const part = applicablePart(program, step);
-			return part.length === 0 ? null : compileRun(part);
+			const part = mapped(tree, (leaf) => leaf.head === null || leaf.head(step) ? leaf : null);
+			return part === null ? null : checkOf(part);
 		}
 	};
 }
-function withHead(instruction) {
-	if (!("check" in instruction) || instruction.head === null) return instruction;
-	const { head, check } = instruction;
+function leavesOf(tree) {
+	return tree.kind === "leaf" ? [tree] : tree.parts.flatMap(leavesOf);
+}
+function mapped(tree, change) {
+	if (tree.kind === "leaf") return change(tree);
+	const parts = tree.parts.flatMap((part) => mapped(part, change) ?? []);
+	return parts.length === 0 ? null : {
+		...tree,
+		parts
+	};
+}
+function withHead(leaf) {
+	const { head, check } = leaf;
+	if (head === null) return leaf;
 	const headed = (context) => context.step !== null && head(context.step) ? check(context) : 1;
 	const { because } = check;
 	return {
-		...instruction,
-		head: null,
+		...leaf,
 		check: because === void 0 ? headed : Object.assign(headed, { because })
 	};
 }
-function applicablePart(program, step) {
-	const part = [];
-	const kept = [];
-	for (const instruction of program) {
-		if ("check" in instruction) {
-			const isKept = instruction.head === null || instruction.head(step);
-			kept.push(isKept);
-			if (isKept) part.push(instruction);
-			continue;
-		}
-		const arity = kept.splice(-instruction.arity).filter((isKept) => isKept).length;
-		kept.push(arity > 0);
-		if (arity > 0) part.push({
-			...instruction,
-			arity
-		});
-	}
-	return part;
-}
-function compileRun(program) {
-	const [only] = program;
-	if (program.length === 1 && only !== void 0 && "check" in only) return only.check;
-	const negates = program.some((instruction) => "kind" in instruction && instruction.kind === "not");
-	const checks = program.map((instruction) => "check" in instruction ? instruction.check : null);
-	const combines = program.map((instruction) => "combine" in instruction ? instruction.combine : null);
-	const arities = program.map((instruction) => "combine" in instruction ? instruction.arity : 0);
-	const throwing = nextThrowing(program);
-	const ends = endsOfAny(program);
-	const answers = [];
+function checkOf(tree) {
+	const check = plainCheck(tree);
+	if (!negates(tree)) return check;
 	return (context) => {
-		let top = 0;
-		for (let index = 0; index < checks.length; index++) {
-			const check = checks[index];
-			if (check === null) {
-				const end = top;
-				top -= arities[index];
-				answers[top] = combines[index](answers, top, end);
-			} else answers[top] = check(context);
-			const end = ends[index];
-			if (end !== null && answers[top] === 0) {
-				for (let next = throwing[index + 1]; next < end.index; next = throwing[next + 1]) checks[next](context);
-				top -= end.before;
-				answers[top] = 0;
-				index = end.index;
-			}
-			top += 1;
-		}
-		const answer = answers[0] ?? 1;
-		return typeof answer === "object" && negates ? explained(program, context) : answer;
+		const answer = check(context);
+		return typeof answer === "object" ? explained(tree, context) : answer;
 	};
 }
-function endsOfAny(program) {
-	const ends = program.map(() => null);
-	const children = [];
-	const open = [];
-	for (const [index, instruction] of program.entries()) {
-		children.push("combine" in instruction ? open.splice(-instruction.arity) : []);
-		open.push(index);
-	}
-	for (let index = program.length - 1; index >= 0; index--) {
-		const instruction = program[index];
-		if (instruction === void 0 || !("combine" in instruction) || instruction.kind !== "any_of") continue;
-		const outer = ends[index];
-		for (const [before, child] of (children[index] ?? []).entries()) ends[child] = outer == null ? {
-			index,
-			before
-		} : {
-			index: outer.index,
-			before: outer.before + before
-		};
-	}
-	return ends;
-}
-function nextThrowing(program) {
-	const next = [];
-	next[program.length] = program.length;
-	for (let index = program.length - 1; index >= 0; index--) {
-		const instruction = program[index];
-		const can_throw = instruction !== void 0 && "check" in instruction && instruction.can_throw;
-		next[index] = can_throw ? index : next[index + 1] ?? program.length;
-	}
-	return next;
-}
-const combinators = {
-	all_of: (answers, start, end) => {
-		let passed = false;
-		for (let index = start; index < end; index++) {
-			if (typeof answers[index] === "object") return everyOf(violationsIn(answers, start, end));
-			passed ||= answers[index] === 0;
-		}
-		return passed ? 0 : 1;
-	},
-	any_of: (answers, start, end) => {
-		let violated = false;
-		for (let index = start; index < end; index++) {
-			if (answers[index] === 0) return 0;
-			violated ||= typeof answers[index] === "object";
-		}
-		return violated ? someOf(violationsIn(answers, start, end)) : 1;
-	},
-	not: (answers, start) => {
-		if (answers[start] === 1) return 1;
-		return typeof answers[start] === "object" ? 0 : holds;
-	}
-};
-function violationsIn(answers, start, end) {
-	return answers.slice(start, end).filter((answer) => typeof answer === "object");
+function negates(tree) {
+	return tree.kind === "not" || tree.kind !== "leaf" && tree.parts.some(negates);
 }
 const holds = {
 	code: "CONDITION_HOLDS",
 	message: "the condition holds and must not",
 	evidence: []
 };
-function explained(program, context) {
-	return explain$2(program.map(shapeOf), answersOf(program, context), context);
-}
-function shapeOf(instruction) {
-	return "check" in instruction ? {
-		kind: "leaf",
-		arity: 0,
-		node: instruction.node,
-		because: instruction.check.because
-	} : {
-		kind: instruction.kind,
-		arity: instruction.arity
+function plainCheck(tree) {
+	if (tree.kind === "leaf") return tree.check;
+	const checks = tree.parts.map(plainCheck);
+	if (tree.kind === "all_of") return allOf(checks);
+	if (tree.kind === "any_of") return anyOf(checks, tree.parts);
+	const [condition] = checks;
+	return (context) => {
+		const answer = condition(context);
+		return answer === 1 ? answer : answer === 0 ? holds : 0;
 	};
 }
-function answersOf(program, context) {
-	const stack = [];
-	return program.map((instruction) => {
-		const answer = "check" in instruction ? instruction.check(context) : instruction.combine(stack.splice(-instruction.arity), 0, instruction.arity);
-		stack.push(answer);
-		return answer;
+function allOf(checks) {
+	return (context) => {
+		let passed = false;
+		let violations = null;
+		for (let index = 0; index < checks.length; index++) {
+			const answer = checks[index](context);
+			if (typeof answer !== "object") passed ||= answer === 0;
+			else if (violations === null) violations = [answer];
+			else violations.push(answer);
+		}
+		return violations !== null ? everyOf(violations) : passed ? 0 : 1;
+	};
+}
+function anyOf(checks, parts) {
+	const throwing = [];
+	const later = parts.map((part) => {
+		for (const { can_throw, check } of leavesOf(part)) if (can_throw) throwing.push(check);
+		return throwing.length;
 	});
+	return (context) => {
+		let violations = null;
+		for (let index = 0; index < checks.length; index++) {
+			const answer = checks[index](context);
+			if (answer === 0) {
+				for (let next = later[index]; next < throwing.length; next++) throwing[next](context);
+				return 0;
+			}
+			if (typeof answer !== "object") continue;
+			if (violations === null) violations = [answer];
+			else violations.push(answer);
+		}
+		return violations === null ? 1 : someOf(violations);
+	};
+}
+function explained(tree, context) {
+	const { violated } = bothOf(tree, context);
+	return violated?.violation ?? {
+		code: "CONDITION_VIOLATED",
+		message: "the condition is violated",
+		evidence: []
+	};
+}
+function bothOf(tree, context) {
+	if (tree.kind === "leaf") return bothOfLeaf(tree.node, tree.check, context);
+	return bothIn[tree.kind](tree.parts.map((part) => bothOf(part, context)));
 }
 
 // engine/rules/compound.ts
@@ -1619,10 +1548,20 @@ function sharedScopes(of) {
 	return first.filter((scope) => rest.every((scopes) => scopes.includes(scope)));
 }
 function compileTree(root, leaf) {
-	return compileProgram$1(postOrder(root).map(({ arity, ...placed }) => isCombinator(placed.node.rule_type) ? combination(placed.node.rule_type, arity) : {
-		...leaf(placed),
-		node: placed.node
-	}));
+	const trees = [];
+	for (const { arity, ...placed } of postOrder(root)) {
+		const { node } = placed;
+		const tree = isCombinator(node.rule_type) ? {
+			kind: node.rule_type,
+			parts: trees.splice(-arity)
+		} : {
+			...leaf(placed),
+			kind: "leaf",
+			node
+		};
+		trees.push(tree);
+	}
+	return compiled(trees[0]);
 }
 
 // engine/rules/members.ts
@@ -1983,18 +1922,18 @@ const reasons$1 = {
 	"duplicate capture group name": "a group name used twice"
 };
 function patternFault(pattern, thrown) {
-	const shown = quote$2(pattern);
+	const shown = quote$1(pattern);
 	if (thrown instanceof RangeError) return `the pattern ${shown} is too large to run in bounded time: ${thrown.message}; shorten its repetitions`;
 	const parts = partsOf$2(pattern);
 	const rejected = parts.find(({ kind }) => kind !== "other");
 	if (rejected !== void 0) {
 		const advice = rejected.kind === "look-around" ? "look-ahead and look-behind are" : "back-references are";
-		return `the pattern ${shown} has the ${rejected.kind} ${quote$2(rejected.text)} at character ${rejected.at + 1}: ${advice} not accepted, write the pattern without`;
+		return `the pattern ${shown} has the ${rejected.kind} ${quote$1(rejected.text)} at character ${rejected.at + 1}: ${advice} not accepted, write the pattern without`;
 	}
 	const { error = "", input, message = String(thrown) } = thrown ?? {};
 	const reason = reasons$1[error] ?? (error || message);
 	const at = indexOf$1(error, pattern, input ?? null, parts);
-	return `the pattern ${shown} is not valid: ${reason}${input && /escape|range|count|group|named|Perl/.test(error) ? ` ${quote$2(input)}` : ""} at character ${at + 1}`;
+	return `the pattern ${shown} is not valid: ${reason}${input && /escape|range|count|group|named|Perl/.test(error) ? ` ${quote$1(input)}` : ""} at character ${at + 1}`;
 }
 const tokens$2 = /\\Q[\s\S]*?(?:\\E|$)|\\k[<{'][^>}']*[>}']?|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\(\?<?[=!]|\(\?P=\w*\)?|[\s\S]/gu;
 function partsOf$2(pattern) {
@@ -9162,7 +9101,7 @@ function compileField(path, parameter = "field") {
 function compileStepField(path, parameter) {
 	const segments = fieldSegments(path, parameter);
 	if (segments === null) return () => null;
-	if (segments[0] === "context" || segments[0] === "agent") throw new ParameterError(parameter, `${quote$2(path)} is not a field of a step: leave out fields that begin with \`context\` or \`agent\``);
+	if (segments[0] === "context" || segments[0] === "agent") throw new ParameterError(parameter, `${quote$1(path)} is not a field of a step: leave out fields that begin with \`context\` or \`agent\``);
 	return stepGetter(segments);
 }
 function canBeAmbiguous(path) {
@@ -9173,7 +9112,7 @@ function canBeAmbiguous(path) {
 }
 function fieldSegments(path, parameter) {
 	const segments = path.split(".");
-	if (segments.some((segment) => segment === "")) throw new ParameterError(parameter, `${quote$2(path)} is not a field path: write names separated by single dots, such as \`target.host\``);
+	if (segments.some((segment) => segment === "")) throw new ParameterError(parameter, `${quote$1(path)} is not a field path: write names separated by single dots, such as \`target.host\``);
 	return segments.some((segment) => prototypeKeys.has(segment)) ? null : segments;
 }
 function stepGetter(segments) {
@@ -9409,7 +9348,7 @@ function isPositive(word) {
 // engine/rules/shown.ts
 const maxListed$1 = 8;
 function literal(value) {
-	return quote$2(typeof value === "string" ? value : JSON.stringify(value));
+	return quote$1(typeof value === "string" ? value : JSON.stringify(value));
 }
 function listed$4(values) {
 	return `${values.slice(0, maxListed$1).map(literal).join(", ")}${values.length > maxListed$1 ? ", …" : ""}`;
@@ -9473,10 +9412,10 @@ function isGate({ step_types }) {
 }
 function stepWords$1(pattern, noun) {
 	const { step_types = [], verbs = [], filter } = pattern;
-	return `${step_types.length === 0 ? "" : `${step_types.map(quote$2).join(" or ")} `}${verbs.length === 0 ? "" : `${verbs.join(" or ")} `}${noun}${nameWords(pattern)}${filterWords(filter)}`;
+	return `${step_types.length === 0 ? "" : `${step_types.map(quote$1).join(" or ")} `}${verbs.length === 0 ? "" : `${verbs.join(" or ")} `}${noun}${nameWords(pattern)}${filterWords(filter)}`;
 }
 function nameWords({ step_names = [] }) {
-	return step_names.length === 0 ? "" : ` named ${step_names.map(quote$2).join(" or ")}`;
+	return step_names.length === 0 ? "" : ` named ${step_names.map(quote$1).join(" or ")}`;
 }
 function filterWords(filter = {}) {
 	const fields = Object.entries(filter).map(([path, wanted]) => {
@@ -9807,7 +9746,7 @@ function resultWith(planned, violation, context) {
 }
 function afterEnd({ step, history: { end } }) {
 	if (step === null || end === null || isEnd(step)) return "";
-	return `; ${typeof step.task_id === "string" ? `task ${quote$2(step.task_id)}` : "the task"} ended at step ${end.step}: use a new id for each run`;
+	return `; ${typeof step.task_id === "string" ? `task ${quote$1(step.task_id)}` : "the task"} ended at step ${end.step}: use a new id for each run`;
 }
 function bodiesOf(steps, task_id) {
 	return steps.map((step) => ({ step: {
@@ -17096,7 +17035,7 @@ function isCounted(text) {
 // engine/check/advice.ts
 function adviceOf(type, schema, data, name) {
 	const form = schema;
-	if (acceptsNull(schema) && meansNone(type, data)) return `; write \`null\`, or leave ${quote$2(name)} out`;
+	if (acceptsNull(schema) && meansNone(type, data)) return `; write \`null\`, or leave ${quote$1(name)} out`;
 	if (form["x-write"] !== void 0) return written(form["x-write"]);
 	switch (type) {
 		case "string": return textAdvice(form, data);
@@ -17116,7 +17055,7 @@ function meansNone(type, data) {
 	return data === false || typeof data === "string" && /^(no|none|off|false|never)$/i.test(data.trim());
 }
 function written(text) {
-	return text.length > 60 ? "" : `; write ${quote$2(text)}`;
+	return text.length > 60 ? "" : `; write ${quote$1(text)}`;
 }
 function textAdvice({ enum: values }, data) {
 	const isAccepted = (text) => values === void 0 || values.includes(text);
@@ -17131,17 +17070,17 @@ function numberAdvice(type, form, data, name) {
 		form.minimum,
 		form.maximum
 	].find((value) => value !== void 0 && isAccepted(value));
-	const such = example === void 0 ? "" : `; write a number such as ${quote$2(String(example))}`;
+	const such = example === void 0 ? "" : `; write a number such as ${quote$1(String(example))}`;
 	if (typeof data === "number") {
 		const [first, second] = [Math.floor(data), Math.ceil(data)].filter(isAccepted);
 		if (first === void 0) return such;
-		return `${written(String(first))}${second === void 0 ? "" : ` or ${quote$2(String(second))}`}`;
+		return `${written(String(first))}${second === void 0 ? "" : ` or ${quote$1(String(second))}`}`;
 	}
 	if (typeof data !== "string") return "";
 	const meant = numberMeant(data, name);
 	if (meant === null || !isAccepted(meant)) return such;
 	const thousands = /^\d{1,3}\.\d{3}$/.test(data.trim()) ? Math.round(meant * 1e3) : null;
-	const or = thousands !== null && isAccepted(thousands) ? `, or ${quote$2(String(thousands))} if thousands are meant` : "";
+	const or = thousands !== null && isAccepted(thousands) ? `, or ${quote$1(String(thousands))} if thousands are meant` : "";
 	return `${written(String(meant))}${Number(data) === meant ? " without quotes" : ""}${or}`;
 }
 function booleanAdvice(data) {
@@ -17158,7 +17097,7 @@ function listAdvice({ items = {}, minItems = 1 }, data) {
 	return written(`[${parts.map((part) => typeof data === "number" && isAny ? part : plain$2(part)).join(", ")}]`);
 }
 function enumListAdvice(words, data) {
-	const such = `; write a list such as ${quote$2(`[${words.slice(0, 2).join(", ")}]`)}`;
+	const such = `; write a list such as ${quote$1(`[${words.slice(0, 2).join(", ")}]`)}`;
 	if (typeof data !== "string") return such;
 	const ranges = data.split(/[,;/\s]+(?:(?:and|or)\s+)?/i).join(",").split(/,(?![-–]|to,)(?<![-–],|,to,)/).map((part) => rangeIn(part, words));
 	const found = ranges.flatMap((range) => range ?? []);
@@ -17177,7 +17116,7 @@ function indexOf(text, words) {
 }
 function mapAdvice(data) {
 	const [, name, rest] = /^([\w.-]+):(\S.*)$/.exec(typeof data === "string" ? data : "") ?? [];
-	if (name !== void 0) return `; write a space after the colon, ${quote$2(`${name}: ${rest}`)}`;
+	if (name !== void 0) return `; write a space after the colon, ${quote$1(`${name}: ${rest}`)}`;
 	return Array.isArray(data) ? "; write `key: value` pairs, without dashes or brackets" : "; write `key: value` in lines below it";
 }
 function itemsIn$1(text) {
@@ -17220,7 +17159,7 @@ function predicateOf(error, dialect) {
 		case "additionalProperties": return `is not a known key${hintOf(String(params.additionalProperty), schema)}`;
 		case "required": return `is missing${exampleOf(schema, String(params.missingProperty), dialect)}`;
 		case "enum": return enumWords(params.allowedValues, data, dialect);
-		case "const": return `must be ${quote$2(JSON.stringify(params.allowedValue))}`;
+		case "const": return `must be ${quote$1(JSON.stringify(params.allowedValue))}`;
 		case "type": return typeWords([params.type].flat(), error, dialect);
 		case "pattern": return `must ${patternWords(schema, String(params.pattern))}${schema.writeOnly === true ? "" : textFound(data)}`;
 		case "format": return formatWords(String(params.format), data);
@@ -17255,22 +17194,22 @@ function formatWords(format, data) {
 	return `must be ${format === "line" ? "one line of " : ""}text without hidden characters, found ${character}`;
 }
 function unknownKey(key, schema) {
-	return `unknown key ${quote$2(key)}${hintOf(key, schema)}`;
+	return `unknown key ${quote$1(key)}${hintOf(key, schema)}`;
 }
 function suggestionFor(key, schema) {
 	return nearest(key, Object.keys(schema.properties ?? {}));
 }
 function hintOf(key, schema) {
 	const known = Object.keys(schema.properties ?? {});
-	if (/^-\w/.test(key) && known.includes(key.slice(1))) return `: write a space after the dash, ${quote$2(`- ${key.slice(1)}`)}`;
+	if (/^-\w/.test(key) && known.includes(key.slice(1))) return `: write a space after the dash, ${quote$1(`- ${key.slice(1)}`)}`;
 	const [, name = "", rest = ""] = /^(\w+):(\S.*)$/.exec(key) ?? [];
-	if (known.includes(name)) return `: write a space after the colon, ${quote$2(`${name}: ${rest}`)}`;
+	if (known.includes(name)) return `: write a space after the colon, ${quote$1(`${name}: ${rest}`)}`;
 	return didYouMean(key, known) || (known.length <= 12 ? `; allowed: ${known.join(", ")}` : "");
 }
 function exampleOf(schema, key, dialect) {
 	const { enum: values } = schema.properties?.[key] ?? {};
 	if (dialect === "json") return "";
-	return values === void 0 ? `: write ${quote$2(`${key}: …`)}` : `: write one of ${values.map(String).join(", ")}`;
+	return values === void 0 ? `: write ${quote$1(`${key}: …`)}` : `: write one of ${values.map(String).join(", ")}`;
 }
 function enumWords(allowed, data, dialect) {
 	const hint = typeof data === "string" ? didYouMean(data, allowed.filter((one) => typeof one === "string")) : "";
@@ -17288,12 +17227,12 @@ function foundIn(data, dialect, word = false) {
 	if (typeof data === "object") return kinds[dialect].object;
 	if (typeof data === "string") {
 		if (dialect === "json" && !word) return "a string";
-		return word ? quote$2(data) : `text ${quote$2(data)}`;
+		return word ? quote$1(data) : `text ${quote$1(data)}`;
 	}
-	return typeof data === "number" ? `the number ${quote$2(String(data))}` : quote$2(String(data));
+	return typeof data === "number" ? `the number ${quote$1(String(data))}` : quote$1(String(data));
 }
 function textFound(data) {
-	return typeof data === "string" ? `, found ${quote$2(data)}` : "";
+	return typeof data === "string" ? `, found ${quote$1(data)}` : "";
 }
 function partsOf(keyword, dialect) {
 	if (keyword.endsWith("Length")) return "characters";
@@ -17395,12 +17334,12 @@ function withBothTypes(known, other) {
 function explain(error, dialect) {
 	const subject = subjectOf(error);
 	const excluded = excludedMember(error);
-	const predicate = excluded === null ? predicateOf(error, dialect) : `cannot be given together with ${quote$2(excluded.other)}`;
+	const predicate = excluded === null ? predicateOf(error, dialect) : `cannot be given together with ${quote$1(excluded.other)}`;
 	const at_key = error.keyword === "additionalProperties";
 	const missing = error.keyword === "required";
 	const path = missing ? subject.slice(0, -1) : subject;
 	const name = subject.at(-1) ?? "";
-	const message = at_key ? unknownKey(name, error.parentSchema ?? {}) : missing ? `${quote$2(name)} ${predicate}` : predicate;
+	const message = at_key ? unknownKey(name, error.parentSchema ?? {}) : missing ? `${quote$1(name)} ${predicate}` : predicate;
 	return {
 		fault: faults[error.keyword] ?? "value",
 		path,
@@ -17460,63 +17399,13 @@ function containersIn(values) {
 	return values.filter((value) => typeof value === "object" && value !== null);
 }
 
-// proof/json/json-fault.ts
-const space = /[ \t\n\r]*/y;
-const letters$1 = /[^"\\\u0000-\u001f]+/y;
-const escaped = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-const quote$1 = /"/y;
-const scalar$1 = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-function jsonFault(text) {
-	const open = [];
-	let expected = "value";
-	let offset = 0;
-	const take = (pattern) => {
-		pattern.lastIndex = offset;
-		const length = pattern.exec(text)?.[0].length ?? -1;
-		offset += Math.max(0, length);
-		return length > 0;
-	};
-	const takeString = () => {
-		const start = offset;
-		if (!take(quote$1)) return false;
-		while (take(letters$1) || take(escaped));
-		if (take(quote$1)) return true;
-		offset = start;
-		return false;
-	};
-	const after = () => open.length === 0 ? "end" : open.at(-1) === "[" ? ", or ]" : ", or }";
-	for (;;) {
-		take(space);
-		const here = text[offset];
-		if (here === "]" && /\]$/.test(expected) || here === "}" && /\}$/.test(expected)) {
-			open.pop();
-			expected = after();
-		} else if (expected.startsWith("value") && (here === "[" || here === "{")) {
-			open.push(here);
-			expected = here === "[" ? "value or ]" : "name or }";
-		} else if (expected.startsWith("value") && (takeString() || take(scalar$1))) {
-			expected = after();
-			continue;
-		} else if (expected.startsWith("name") && takeString()) {
-			expected = ":";
-			continue;
-		} else if (expected === ":" && here === ":") expected = "value";
-		else if (expected.startsWith(",") && here === ",") expected = open.at(-1) === "[" ? "value" : "name";
-		else return {
-			offset,
-			expected
-		};
-		offset++;
-	}
-}
-
 // proof/json/literals.ts
-const quoteMark$1 = 34;
+const quoteMark = 34;
 const backslash$1 = 92;
 function endOfString(text, start) {
 	for (let index = start + 1; index < text.length; index++) {
 		const code = text.charCodeAt(index);
-		if (code === quoteMark$1) return index;
+		if (code === quoteMark) return index;
 		if (code === backslash$1) index++;
 	}
 	return -1;
@@ -17529,109 +17418,149 @@ function isName(text, from) {
 	}
 	return false;
 }
-function endOfNumber(text, start) {
-	let index = start + 1;
-	while (index < text.length && /[0-9.eE+-]/.test(text.charAt(index))) index++;
-	return index;
-}
 
-// proof/json/parse-json.ts
-function parseJson(text) {
-	return hasEscapedName(text) ? new OwnReader(text).value() : JSON.parse(text);
-}
-function hasEscapedName(text) {
-	for (let at = text.indexOf("\\"); at >= 0;) {
-		const end = endOfString(text, at - 1);
-		if (end < 0) return false;
-		if (isName(text, end + 1)) return true;
-		at = text.indexOf("\\", end + 1);
+// proof/json/json-reader.ts
+function readJson(text, strictness) {
+	try {
+		return {
+			value: new JsonReader(text, strictness).value(),
+			problem: null
+		};
+	} catch (error) {
+		if (error instanceof Fault) return { problem: error.problem };
+		throw error;
 	}
-	return false;
 }
-var OwnReader = class {
+var Fault = class extends Error {
+	code = "NOT_JSON";
+	problem;
+	constructor(message, offset) {
+		super(message);
+		this.problem = {
+			message,
+			offset
+		};
+	}
+};
+var JsonReader = class {
 	#text;
+	#strictness;
+	#open = [];
 	#at = 0;
-	constructor(text) {
+	constructor(text, strictness) {
 		this.#text = text;
+		this.#strictness = strictness;
 	}
 	value() {
-		const open = [];
+		let expected = "value";
 		for (;;) {
-			let value = this.#begun();
-			if (isContainer(value) && !this.#takes(Array.isArray(value) ? "]" : "}")) {
-				open.push({
-					value,
-					name: Array.isArray(value) ? "" : this.#name()
-				});
-				continue;
+			let value = this.#begun(expected);
+			if (isContainer(value)) {
+				const isList = Array.isArray(value);
+				if (!this.#takes(isList ? "]" : "}")) {
+					this.#open.push({
+						value,
+						name: ""
+					});
+					expected = "value or ]";
+					if (!isList) expected = this.#name("name or }");
+					continue;
+				}
 			}
 			for (;;) {
-				const parent = open.at(-1);
+				const parent = this.#open.at(-1);
 				if (parent === void 0) return this.#whole(value);
 				keep(parent, value);
+				const isList = Array.isArray(parent.value);
 				if (this.#takes(",")) {
-					if (!Array.isArray(parent.value)) parent.name = this.#name();
+					expected = isList ? "value" : this.#name("name");
 					break;
 				}
-				if (!this.#takes(Array.isArray(parent.value) ? "]" : "}")) throw this.#fault();
+				if (!this.#takes(isList ? "]" : "}")) throw this.#fault(isList ? ", or ]" : ", or }");
 				value = parent.value;
-				open.pop();
+				this.#open.pop();
 			}
 		}
 	}
-	#begun() {
-		if (this.#takes("[")) return [];
-		if (this.#takes("{")) return {};
+	#begun(expected) {
+		this.#space();
 		const start = this.#at;
-		if ((this.#text[start] ?? "") === "\"") return this.#string();
-		const word = words$1.find(([text]) => this.#text.startsWith(text, start));
-		if (word !== void 0) {
-			this.#at += word[0].length;
-			return word[1];
+		const first = this.#text[start];
+		if (first === "\"") return this.#string();
+		if (first === "[" || first === "{") {
+			const { maxDepth } = this.#strictness ?? { maxDepth: Number.POSITIVE_INFINITY };
+			if (this.#open.length >= maxDepth) throw new Fault(`nested deeper than ${maxDepth} levels`, start);
+			this.#at += 1;
+			return first === "[" ? [] : {};
 		}
-		this.#at = endOfNumber(this.#text, start);
-		const literal = this.#text.slice(start, this.#at);
-		if (!number$1.test(literal)) throw this.#fault();
-		return Number(literal);
+		scalar$1.lastIndex = start;
+		const literal = scalar$1.exec(this.#text)?.[0];
+		if (literal === void 0) throw this.#fault(expected);
+		this.#at += literal.length;
+		return words$1.has(literal) ? words$1.get(literal) : this.#number(literal, start);
 	}
-	#name() {
+	#number(literal, start) {
+		const value = Number(literal);
+		if (this.#strictness === null || literal.length < 16 && !/[eE]/.test(literal)) return value;
+		if (!Number.isFinite(value)) throw new Fault("a number too large to be kept exactly", start);
+		const { isExact, inexact } = this.#strictness;
+		if (/^-?\d+$/.test(literal) && !isExact(literal)) throw new Fault(inexact, start);
+		return value;
+	}
+	#name(expected) {
+		this.#space();
+		const start = this.#at;
+		if (this.#text[start] !== "\"") throw this.#fault(expected);
 		const name = this.#string();
-		if (!this.#takes(":")) throw this.#fault();
-		return name;
+		const parent = this.#open.at(-1);
+		if (this.#strictness !== null && Object.hasOwn(parent.value, name)) throw new Fault(`duplicate member name \`${name.slice(0, 80)}\``, start);
+		if (!this.#takes(":")) throw this.#fault(":");
+		parent.name = name;
+		return "value";
 	}
 	#string() {
 		const start = this.#at;
-		const end = this.#text[start] === "\"" ? endOfString(this.#text, start) : -1;
-		const decoded = end < 0 ? null : unescaped(this.#text.slice(start + 1, end));
-		if (decoded === null) throw this.#fault();
+		const end = endOfString(this.#text, start);
+		if (end < 0) throw new Fault("a string that does not end", start);
+		const raw = this.#text.slice(start + 1, end);
+		const plain = unescaped(raw);
+		if (plain === null) throw new Fault("a string that is not JSON", start);
+		if (this.#strictness !== null && plain !== raw && !plain.isWellFormed()) throw new Fault("a lone surrogate", start);
 		this.#at = end + 1;
-		return decoded;
+		return plain;
 	}
 	#takes(sign) {
 		this.#space();
 		if (this.#text[this.#at] !== sign) return false;
 		this.#at += 1;
-		this.#space();
 		return true;
 	}
 	#space() {
-		while (" 	\n\r".includes(this.#text[this.#at] ?? "end")) this.#at += 1;
+		for (;; this.#at += 1) {
+			const code = this.#text.charCodeAt(this.#at);
+			if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return;
+		}
 	}
 	#whole(value) {
 		this.#space();
-		if (this.#at < this.#text.length) throw this.#fault();
+		if (this.#at < this.#text.length) throw this.#fault("end");
 		return value;
 	}
-	#fault() {
-		return /* @__PURE__ */ new SyntaxError(`not JSON at position ${this.#at}`);
+	#fault(expected) {
+		const at = this.#at;
+		const here = this.#text.charAt(at);
+		if ((expected === "name" && here === "}" || expected === "value" && here === "]") && /,\s*$/.test(this.#text.slice(Math.max(0, at - maxGap), at))) return new Fault(`not JSON: a comma before \`${here}\`: remove the comma`, at);
+		const found = at >= this.#text.length ? "the end" : /[[\]{},:]/.test(here) ? `\`${here}\`` : "something else";
+		return new Fault(`not JSON: expected ${expected}, found ${found}`, at);
 	}
 };
-const words$1 = [
+const maxGap = 200;
+const scalar$1 = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+const words$1 = /* @__PURE__ */ new Map([
 	["true", true],
 	["false", false],
 	["null", null]
-];
-const number$1 = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+]);
 const forbidden = /[\\\u0000-\u001f]/;
 const escapes = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/g;
 const letters = {
@@ -17660,6 +17589,23 @@ function keep({ value: container, name }, value) {
 	else container[name] = value;
 }
 
+// proof/json/parse-json.ts
+function parseJson(text) {
+	if (!hasEscapedName(text)) return JSON.parse(text);
+	const reading = readJson(text, null);
+	if (reading.problem !== null) throw new SyntaxError(`not JSON at position ${reading.problem.offset}`);
+	return reading.value;
+}
+function hasEscapedName(text) {
+	for (let at = text.indexOf("\\"); at >= 0;) {
+		const end = endOfString(text, at - 1);
+		if (end < 0) return false;
+		if (isName(text, end + 1)) return true;
+		at = text.indexOf("\\", end + 1);
+	}
+	return false;
+}
+
 // proof/json/strict-json.ts
 const sent = {
 	maxDepth: 64,
@@ -17682,36 +17628,21 @@ const stored$1 = {
 function parseStoredJson(text) {
 	return parsed(text, stored$1);
 }
-function parsed(text, grammar) {
+function parsed(text, strictness) {
 	const value = plainValue$1(text);
 	if (value !== void 0) return {
 		value,
 		problem: null
 	};
-	const problem = scan(text, grammar);
-	if (problem !== null) return { problem };
-	try {
-		return {
-			value: parseJson(text),
-			problem: null
-		};
-	} catch {
-		const { offset, expected } = jsonFault(text);
-		return { problem: {
-			message: `not JSON: ${faultText(text, offset, expected)}`,
-			offset
-		} };
-	}
+	if (!text.isWellFormed()) return { problem: {
+		message: "a lone surrogate",
+		offset: null
+	} };
+	return readJson(text, strictness);
 }
-function faultText(text, offset, expected) {
-	const here = text.charAt(offset);
-	if ((expected === "name" && here === "}" || expected === "value" && here === "]") && /,\s*$/.test(text.slice(Math.max(0, offset - maxGap), offset))) return `a comma before \`${here}\`: remove the comma`;
-	return `expected ${expected}, found ${offset >= text.length ? "the end" : /[[\]{},:]/.test(here) ? `\`${here}\`` : "something else"}`;
-}
-const maxGap = 200;
-const needsScan = /\\u[dD]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/;
+const needsReader = /\\u[dD]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/;
 function plainValue$1(text) {
-	if (needsScan.test(text) || !text.isWellFormed()) return void 0;
+	if (needsReader.test(text) || !text.isWellFormed()) return void 0;
 	try {
 		const value = parseJson(text);
 		return membersOf$3(value, 0) === namesIn$1(text) ? value : void 0;
@@ -17743,74 +17674,7 @@ function membersOf$3(value, depth) {
 	for (let index = 0; index < items.length; index++) count += membersOf$3(items[index], depth + 1);
 	return count;
 }
-const quoteMark = 34;
 const backslash = 92;
-function scan(text, grammar) {
-	if (!text.isWellFormed()) return {
-		message: "a lone surrogate",
-		offset: null
-	};
-	const names = [];
-	for (let index = 0; index < text.length; index++) {
-		const code = text.charCodeAt(index);
-		if (code === quoteMark) {
-			const end = endOfString(text, index);
-			if (end < 0) return {
-				message: "a string that does not end",
-				offset: index
-			};
-			const problem = checkString(text, index, end, names.at(-1) ?? null);
-			if (problem !== null) return problem;
-			index = end;
-		} else if (code === 123 || code === 91) {
-			names.push(code === 123 ? /* @__PURE__ */ new Set() : null);
-			if (names.length > grammar.maxDepth) return {
-				message: `nested deeper than ${grammar.maxDepth} levels`,
-				offset: index
-			};
-		} else if (code === 125 || code === 93) names.pop();
-		else if (code === 45 || code >= 48 && code <= 57) {
-			const end = endOfNumber(text, index);
-			const problem = checkNumber(text.slice(index, end), index, grammar);
-			if (problem !== null) return problem;
-			index = end - 1;
-		}
-	}
-	return null;
-}
-function checkString(text, start, end, names) {
-	const raw = text.slice(start + 1, end);
-	const plain = raw.includes("\\") ? unescaped(raw) : raw;
-	if (plain === null) return {
-		message: "a string that is not JSON",
-		offset: start
-	};
-	if (plain !== raw && !plain.isWellFormed()) return {
-		message: "a lone surrogate",
-		offset: start
-	};
-	if (names === null || !isName(text, end + 1)) return null;
-	if (names.has(plain)) return {
-		message: `duplicate member name \`${plain.slice(0, 80)}\``,
-		offset: start
-	};
-	names.add(plain);
-	return null;
-}
-function checkNumber(literal, offset, grammar) {
-	if (literal.length < 16 && !/[eE]/.test(literal)) return null;
-	const value = Number(literal);
-	if (Number.isNaN(value)) return null;
-	if (!Number.isFinite(value)) return {
-		message: "a number too large to be kept exactly",
-		offset
-	};
-	if (/^-?\d+$/.test(literal) && !grammar.isExact(literal)) return {
-		message: grammar.inexact,
-		offset
-	};
-	return null;
-}
 
 // proof/json/canonical.ts
 function canonical(value) {
@@ -18596,10 +18460,10 @@ const contentRules = [
 			const texts = environment.readings.search(path, compileField(path), !found, [search]);
 			const check = (context) => {
 				if (texts(context).some(search.test) === found) return 0;
-				return found ? stepViolation(context, "PATTERN_MISSING", `the pattern is not found in \`${path}\``, `change \`${path}\` so that it contains the pattern ${quote$2(source)}`) : stepViolation(context, "PATTERN_FOUND", `the pattern is found in \`${path}\``, `remove it from \`${path}\``);
+				return found ? stepViolation(context, "PATTERN_MISSING", `the pattern is not found in \`${path}\``, `change \`${path}\` so that it contains the pattern ${quote$1(source)}`) : stepViolation(context, "PATTERN_FOUND", `the pattern is found in \`${path}\``, `remove it from \`${path}\``);
 			};
 			const undo = found ? `remove the text that the pattern matches from \`${path}\`` : `change \`${path}\` so that the pattern matches`;
-			const fact = `the pattern ${quote$2(source)} is ${found ? "" : "not "}found in \`${path}\``;
+			const fact = `the pattern ${quote$1(source)} is ${found ? "" : "not "}found in \`${path}\``;
 			return Object.assign(check, { because: () => ({
 				evidence: [],
 				fact,
@@ -18649,7 +18513,7 @@ function allowedHost(domain, index) {
 	const bare = !/[/@\\?#]/.test(domain) && (domain.startsWith("[") || !domain.includes(":"));
 	if (read?.kind === "host" && bare) return read.host;
 	const url = readHost(domain);
-	const host = url?.kind === "host" && !bare ? `: write ${quote$2(url.host)}` : "";
+	const host = url?.kind === "host" && !bare ? `: write ${quote$1(url.host)}` : "";
 	const hint = domain.startsWith("*.") ? `: write \`${domain.slice(2)}\`, which includes its subdomains` : host;
 	throw new ParameterError(`allowed_domains.${index}`, `\`${domain}\` is not a host${hint}`);
 }
@@ -19033,7 +18897,7 @@ const fieldRules = [
 		compile: (params) => {
 			const get = compileField(params.field);
 			const matches = compileAnchored(params.pattern, "pattern");
-			const pattern = `the pattern ${quote$2(params.pattern)}`;
+			const pattern = `the pattern ${quote$1(params.pattern)}`;
 			const field = `\`${params.field}\``;
 			const missing = {
 				message: `${field} is missing`,
@@ -19161,7 +19025,7 @@ function listWords(field, choices) {
 	return {
 		message: (value) => {
 			if (value === null) return missing;
-			return isVocabulary && typeof value === "string" ? `\`${field}\` is ${quote$2(value)}, not ${wanted}` : other;
+			return isVocabulary && typeof value === "string" ? `\`${field}\` is ${quote$1(value)}, not ${wanted}` : other;
 		},
 		remedy: `set \`${field}\` to ${wanted}${isStatement ? ifTrue : ""}`
 	};
@@ -19331,8 +19195,8 @@ function zoneFormat(timezone) {
 		});
 	} catch {
 		const near = nearest(timezone, Intl.supportedValuesOf("timeZone"));
-		const advice = `write an IANA name such as ${quote$2(near ?? "Europe/Zurich")}`;
-		throw new ParameterError("timezone", `${quote$2(timezone)} is not a known time zone: ${advice}`);
+		const advice = `write an IANA name such as ${quote$1(near ?? "Europe/Zurich")}`;
+		throw new ParameterError("timezone", `${quote$1(timezone)} is not a known time zone: ${advice}`);
 	}
 }
 function offsetAt(format, at) {
@@ -20662,7 +20526,7 @@ const predecessorRules = [
 				init: () => [],
 				add: (state, recorded) => isNext[state.length]?.(recorded) === true ? [...state, evidenceOfRecorded(recorded)] : state
 			});
-			const message = `this step would complete the sequence ${forbidden_sequence.map((kind) => typeof kind === "string" ? quote$2(kind) : kindWords(kind, "step")).join(", ")}`;
+			const message = `this step would complete the sequence ${forbidden_sequence.map((kind) => typeof kind === "string" ? quote$1(kind) : kindWords(kind, "step")).join(", ")}`;
 			return (context) => {
 				if (isOutside(context)) return 1;
 				const earlier = found(context.history);
@@ -21249,8 +21113,8 @@ const valueFromRules = [defineStepRule({
 		const source = from === void 0 ? null : kindWords(from, "step");
 		const remedy = `use a value that the user named in a message${source === null ? "" : `, or that a ${source} returned`}`;
 		const nowhere = `is in no message of the user${source === null ? "" : ` and in no output of a ${source}`}`;
-		const wanted = fields.map(quote$2).join(" or ");
-		const absentFields = fields.length === 1 ? `${wanted} is` : `each of ${fields.map(quote$2).join(", ")} is`;
+		const wanted = fields.map(quote$1).join(" or ");
+		const absentFields = fields.length === 1 ? `${wanted} is` : `each of ${fields.map(quote$1).join(", ")} is`;
 		const paths = fields.map((path, index) => {
 			const read = valuesIn(compileField(path, `fields.${index}`), matches);
 			return {
@@ -21599,8 +21463,8 @@ function compileRule(rule_type, params, environment) {
 function compileShallow(rule_type, params, environment) {
 	const scopes = scopesOf(rule_type, params);
 	if (!scopes.includes(environment.scope)) {
-		const usable = scopes.length === 0 ? "its conditions share no scope" : `write ${scopes.map(quote$2).join(" or ")}`;
-		throw new ParameterError("scope", `${quote$2(rule_type)} cannot be used at ${quote$2(environment.scope)}: ${usable}`, { fault: "scope" });
+		const usable = scopes.length === 0 ? "its conditions share no scope" : `write ${scopes.map(quote$1).join(" or ")}`;
+		throw new ParameterError("scope", `${quote$1(rule_type)} cannot be used at ${quote$1(environment.scope)}: ${usable}`, { fault: "scope" });
 	}
 	const negates = postOrder({
 		rule_type,
@@ -21725,7 +21589,7 @@ function leafNamed(name, path) {
 	const known = byName.get(name);
 	if (known !== void 0) return known;
 	const hint = didYouMean(name, rules.map((rule) => rule.name));
-	throw new ParameterError(path === "" ? "rule_type" : `${path}.rule_type`, `unknown rule ${quote$2(name)}${hint || "; see `svc rules`"}`, { fault: "rule" });
+	throw new ParameterError(path === "" ? "rule_type" : `${path}.rule_type`, `unknown rule ${quote$1(name)}${hint || "; see `svc rules`"}`, { fault: "rule" });
 }
 function inParams(path, parameter) {
 	return [...path === "" ? [] : [path, "params"], ...parameter === "" ? [] : [parameter]].join(".");
@@ -21958,7 +21822,7 @@ function untargetedIn(policy, tests) {
 	if (!bareSteps.every((step) => violates(set, step))) return null;
 	const { field, path } = culprit;
 	const hit = (step) => (field === null || nested(step, field.split(".")) === null) && violates(set, step);
-	const predicate = `has no target, so that every step without ${field === null ? "the gate" : quote$2(field)} violates the rule, ${hitWords(hit, tests)}: name its tools in \`target_step_names\``;
+	const predicate = `has no target, so that every step without ${field === null ? "the gate" : quote$1(field)} violates the rule, ${hitWords(hit, tests)}: name its tools in \`target_step_names\``;
 	return {
 		path: field === null ? path : [...path, "field"],
 		predicate
@@ -22005,7 +21869,7 @@ function violates(set, step) {
 }
 function hitWords(hit, tests) {
 	const steps = tests.flatMap(({ step, history = [] }) => [...history, ...step === void 0 ? [] : [step]]);
-	const names = [...new Set(steps.filter(hit).map(({ step_type, step_name }) => quote$2(step_name ?? step_type)))];
+	const names = [...new Set(steps.filter(hit).map(({ step_type, step_name }) => quote$1(step_name ?? step_type)))];
 	const shown = names.slice(0, 5).join(", ") + (names.length > 5 ? ` and ${names.length - 5} more` : "");
 	return names.length === 0 ? "also `task.end`" : `in the tests ${shown}`;
 }
@@ -23759,7 +23623,7 @@ function isNeverApplied({ applicable, tasks, scope }, ended) {
 function findingsOn({ name, manifest: file, line, tasks }) {
 	if (file === null || line === null) return [];
 	const of = tasks === 1 ? "the replayed task" : `${tasks} replayed tasks`;
-	const message = `the policy ${quote$2(name)} applied to no step of ${of}: compare its target with their steps`;
+	const message = `the policy ${quote$1(name)} applied to no step of ${of}: compare its target with their steps`;
 	return [{
 		id: "never-applied",
 		severity: severityOf("never-applied"),
@@ -30395,25 +30259,25 @@ function hazards(document) {
 }
 function noteNode(node, note) {
 	const { isMap, isScalar, isSeq } = yaml();
-	if ("tag" in node && node.tag !== void 0 && !plainTag.test(node.tag)) note(node, "yaml-tag", `the tag ${quote$2(node.tag)} is not allowed: remove it`);
+	if ("tag" in node && node.tag !== void 0 && !plainTag.test(node.tag)) note(node, "yaml-tag", `the tag ${quote$1(node.tag)} is not allowed: remove it`);
 	if (isMap(node) && node.items.length > maxKeys) note(node, "over-limit", `more than ${maxKeys} keys in one map: split it`);
 	else if (isMap(node)) noteKeys(node, note);
 	if (isSeq(node) && node.items.length > maxItems$1) note(node, "over-limit", `more than ${maxItems$1} items in one list: split it`);
 	if (isScalar(node)) noteScalar(node, note);
 }
 function unusedAnchor(name) {
-	return `${quote$2(`&${name}`)} names the value, and nothing repeats it: put a text that begins with \`&\` in quotes`;
+	return `${quote$1(`&${name}`)} names the value, and nothing repeats it: put a text that begins with \`&\` in quotes`;
 }
 function unknownAlias(name) {
-	return `the alias ${quote$2(`*${name}`)} has no anchor before it: put a text that begins with \`*\` in quotes`;
+	return `the alias ${quote$1(`*${name}`)} has no anchor before it: put a text that begins with \`*\` in quotes`;
 }
 function noteKeys(map, note) {
 	const { isScalar } = yaml();
 	const repeated = repeatedKeys(map);
 	const [first] = repeated;
 	if (first !== void 0 && repeated.length > 1) {
-		const names = repeated.map(({ key }) => quote$2(String(key.value))).join(", ");
-		const line = quote$2(`- ${first.key.value}: …`);
+		const names = repeated.map(({ key }) => quote$1(String(key.value))).join(", ");
+		const line = quote$1(`- ${first.key.value}: …`);
 		note(first.key, "yaml-duplicate-key", `the keys ${names} are written twice: to begin another item here, write ${line}; else remove one of each`);
 	}
 	for (const item of map.items) {
@@ -30424,14 +30288,14 @@ function noteKeys(map, note) {
 		}
 		const name = key.value;
 		if (name === "<<") note(key, "yaml-anchor", "the merge key `<<` is not allowed: write the keys out");
-		else if (prototypeKeys.has(name)) note(key, "yaml-key", `the key ${quote$2(name)} is not allowed: use another name`);
-		else if (repeated.length === 1 && item === first) note(key, "yaml-duplicate-key", `the key ${quote$2(name)} is written twice: remove one of them`);
+		else if (prototypeKeys.has(name)) note(key, "yaml-key", `the key ${quote$1(name)} is not allowed: use another name`);
+		else if (repeated.length === 1 && item === first) note(key, "yaml-duplicate-key", `the key ${quote$1(name)} is written twice: remove one of them`);
 	}
 }
 const commaInside = "a comma separates the entries of `{ … }`: write a decimal point, or put the value in quotes";
 function keyWords(key) {
 	const { isScalar } = yaml();
-	return `a key must be text${isScalar(key) && key.source ? `: write ${quote$2(`"${key.source}"`)}` : ""}`;
+	return `a key must be text${isScalar(key) && key.source ? `: write ${quote$1(`"${key.source}"`)}` : ""}`;
 }
 function repeatedKeys(map) {
 	const { isScalar } = yaml();
@@ -30447,13 +30311,13 @@ function noteScalar(node, note) {
 	const { value, source = "" } = node;
 	if (typeof value === "string" && !value.isWellFormed()) note(node, "yaml-character", "a lone surrogate, which is not valid text: remove it");
 	if (typeof value === "string" && /^[“„‘‚«].*[”“’‘»]$/su.test(source)) note(node, "curly-quotes", "the value is in curly quotes, which are part of the text: write straight quotes");
-	if (node.type === "PLAIN" && /^[^\s!-]/.test(node.comment ?? "")) note(node, "lost-comment", `${quote$2(`#${node.comment}`)} is a comment and no part of the value: put the value in quotes`);
+	if (node.type === "PLAIN" && /^[^\s!-]/.test(node.comment ?? "")) note(node, "lost-comment", `${quote$1(`#${node.comment}`)} is a comment and no part of the value: put the value in quotes`);
 	if (typeof value === "string" && value.includes("\0")) note(node, "yaml-character", "a NUL character, which is not allowed: remove it");
 	else if (typeof value === "string" && node.type === "QUOTE_DOUBLE" && value.includes("\b")) note(node, "yaml-quote", "`\\b` in double quotes is a control character, not a word boundary: use single quotes");
 	if (typeof value !== "number") return;
-	if (/^\d{1,3}(\.000)+$/.test(source)) note(node, "lost-thousands", `${quote$2(source)} is the number ${value}: write ${source.replaceAll(".", "")} if thousands are meant`);
-	if (!Number.isFinite(value)) note(node, "yaml-number", `the number ${quote$2(source)} is not finite: write a number, or put it in quotes`);
-	else if (/^([-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i.test(source) && !Number.isSafeInteger(value)) note(node, "yaml-number", `the integer ${quote$2(source)} is beyond 2^53-1: put it in quotes`);
+	if (/^\d{1,3}(\.000)+$/.test(source)) note(node, "lost-thousands", `${quote$1(source)} is the number ${value}: write ${source.replaceAll(".", "")} if thousands are meant`);
+	if (!Number.isFinite(value)) note(node, "yaml-number", `the number ${quote$1(source)} is not finite: write a number, or put it in quotes`);
+	else if (/^([-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i.test(source) && !Number.isSafeInteger(value)) note(node, "yaml-number", `the integer ${quote$1(source)} is beyond 2^53-1: put it in quotes`);
 }
 
 // engine/manifest/locate.ts
@@ -30591,7 +30455,7 @@ function openQuote({ code, report, lines, row }) {
 	return {
 		row: found,
 		column: Math.max(0, lines[found]?.search(starts) ?? 0),
-		predicate: `opens a quote that is never closed: add ${quote$2(mark)} at the end of the value`
+		predicate: `opens a quote that is never closed: add ${quote$1(mark)} at the end of the value`
 	};
 }
 const closing = {
@@ -30604,7 +30468,7 @@ function bracket({ code, report, text, lines, row, offset }) {
 	if (code === "UNEXPECTED_TOKEN" && (here === "]" || here === "}") && report.includes("YAML stream")) return {
 		row,
 		column,
-		predicate: `has a ${quote$2(here)} that closes nothing: remove it, or put the value in quotes`
+		predicate: `has a ${quote$1(here)} that closes nothing: remove it, or put the value in quotes`
 	};
 	if (code === "UNEXPECTED_TOKEN" && here === ",") return {
 		row,
@@ -30621,11 +30485,11 @@ function bracket({ code, report, text, lines, row, offset }) {
 	if (open === null) return null;
 	const at = text.slice(0, open).split("\n").length - 1;
 	const mark = text[open] ?? "";
-	const wrong = here === "]" || here === "}" ? `, not ${quote$2(here)}` : "";
+	const wrong = here === "]" || here === "}" ? `, not ${quote$1(here)}` : "";
 	return {
 		row: at,
 		column: columnOf(lines, at, open),
-		predicate: `opens a ${quote$2(mark)} that is never closed: add ${quote$2(closing[mark] ?? "")}${wrong}`
+		predicate: `opens a ${quote$1(mark)} that is never closed: add ${quote$1(closing[mark] ?? "")}${wrong}`
 	};
 }
 function specialStart({ code, lines, row, offset }) {
@@ -30660,7 +30524,7 @@ function bracketsWithText(line) {
 	};
 }
 function quoted(value) {
-	return `has a value that begins with ${quote$2(value[0] ?? "")}: put it in quotes, ${quote$2(single(value))}`;
+	return `has a value that begins with ${quote$1(value[0] ?? "")}: put it in quotes, ${quote$1(single(value))}`;
 }
 function afterQuotes({ code, report, lines, row, offset }) {
 	if (code === "BAD_DQ_ESCAPE") {
@@ -30668,7 +30532,7 @@ function afterQuotes({ code, report, lines, row, offset }) {
 		return {
 			row,
 			column: columnOf(lines, row, offset),
-			predicate: `has ${quote$2(sequence)} in double quotes, which is not an escape: use single quotes, or write ${quote$2(`\\${sequence}`)}`
+			predicate: `has ${quote$1(sequence)} in double quotes, which is not an escape: use single quotes, or write ${quote$1(`\\${sequence}`)}`
 		};
 	}
 	const [, head = "", mark] = /^(\s*(?:- )*(?:[\w.-]+: +)?)(['"])/.exec(lines[row] ?? "") ?? [];
@@ -30763,7 +30627,7 @@ function otherDash({ lines, row }) {
 	const mark = (lines[at] ?? "").trim()[0] ?? "";
 	return {
 		row: at,
-		predicate: `begins with ${quote$2(mark)}, which begins no item of a list: write a dash, ${quote$2("- …")}`
+		predicate: `begins with ${quote$1(mark)}, which begins no item of a list: write a dash, ${quote$1("- …")}`
 	};
 }
 function tooDeep$1({ code, row }) {
@@ -30778,7 +30642,7 @@ function tag({ code, text, lines, row, offset }) {
 	return {
 		row,
 		column: columnOf(lines, row, offset),
-		predicate: `has the tag ${quote$2(name)}: remove it, tags are not allowed`
+		predicate: `has the tag ${quote$1(name)}: remove it, tags are not allowed`
 	};
 }
 function spaceAfterDash({ code, lines, row }) {
@@ -30788,7 +30652,7 @@ function spaceAfterDash({ code, lines, row }) {
 	const rest = (lines[at] ?? "").trim().slice(1);
 	return {
 		row: at,
-		predicate: `has no space after the dash: write ${quote$2(`- ${rest}`)}`
+		predicate: `has no space after the dash: write ${quote$1(`- ${rest}`)}`
 	};
 }
 function spaceAfterColon({ code, lines, row }) {
@@ -30796,7 +30660,7 @@ function spaceAfterColon({ code, lines, row }) {
 	const [, key, value] = /^\s*(?:- )*([A-Za-z_]\w*):([^\s:/].*)$/.exec(lines[row] ?? "") ?? [];
 	return key === void 0 ? null : {
 		row,
-		predicate: `has no space after the colon: write ${quote$2(`${key}: ${value}`)}`
+		predicate: `has no space after the colon: write ${quote$1(`${key}: ${value}`)}`
 	};
 }
 function colonInValue({ code, lines, row }) {
@@ -30804,7 +30668,7 @@ function colonInValue({ code, lines, row }) {
 	const line = lines[row] ?? "";
 	const [, head = "", key, value = ""] = /^(\s*(?:- )*([^\s:"'#][^:]*): +)([^\s"'[{|>#].*)$/.exec(line) ?? [];
 	if (key === void 0 || !/:(\s|$)/.test(value)) return null;
-	const predicate = `has a colon inside the value of ${quote$2(key)}: put the value in quotes, ${quote$2(`${key}: ${JSON.stringify(value.trim())}`)}`;
+	const predicate = `has a colon inside the value of ${quote$1(key)}: put the value in quotes, ${quote$1(`${key}: ${JSON.stringify(value.trim())}`)}`;
 	return {
 		row,
 		column: head.length,
@@ -30828,14 +30692,14 @@ function loneKey({ code, lines, row }) {
 	const line = (lines[row] ?? "").trim();
 	return (code === "MISSING_CHAR" || code === "MULTILINE_IMPLICIT_KEY") && /^(?:- )*[\w.-]+$/.test(line) ? {
 		row,
-		predicate: `has no colon after ${quote$2(line)}: write ${quote$2(`${line}: …`)}`
+		predicate: `has no colon after ${quote$1(line)}: write ${quote$1(`${line}: …`)}`
 	} : null;
 }
 function other({ code, report, lines, row }) {
 	const line = (lines[row] ?? "").trim();
 	if (code === "BAD_DIRECTIVE") return {
 		row,
-		predicate: `has the directive ${quote$2(line)}: remove it`
+		predicate: `has the directive ${quote$1(line)}: remove it`
 	};
 	if (code === "KEY_OVER_1024_CHARS") return {
 		row,
@@ -30862,7 +30726,7 @@ function missingColon({ code, lines, row }) {
 	const [, key = "", value = ""] = withoutColon.exec(lines[at] ?? "") ?? [];
 	return {
 		row: at,
-		predicate: `has no colon: write ${quote$2(`${key}: ${value.replace(/^\s*[=:]\s*/, "").trim()}`)}`
+		predicate: `has no colon: write ${quote$1(`${key}: ${value.replace(/^\s*[=:]\s*/, "").trim()}`)}`
 	};
 }
 const withoutColon = /^\s*(?:- +)*([a-z_]\w*) +([^\s:#][^:]*)$/;
@@ -31258,12 +31122,12 @@ function duplicates(policies) {
 				`${index}`,
 				"name"
 			],
-			message: `another policy has the name ${quote$2(name)}: give each policy its own name`
+			message: `another policy has the name ${quote$1(name)}: give each policy its own name`
 		}];
 	});
 }
 function waiverProblems({ policy, expires }, path, names) {
-	const message = `${quote$2(expires)} is not a calendar day: write a day such as 2027-01-31`;
+	const message = `${quote$1(expires)} is not a calendar day: write a day such as 2027-01-31`;
 	return [...unknown(policy, [...path, "policy"], names), ...waiverEnd(expires) === null ? [{
 		id: "wrong-value",
 		path: [...path, "expires"],
@@ -31308,12 +31172,12 @@ function unknown(name, path, names) {
 	return [{
 		id: "unknown-policy",
 		path,
-		message: `no policy has the name ${quote$2(name)}${didYouMean(name, names) || listed$1(names)}`
+		message: `no policy has the name ${quote$1(name)}${didYouMean(name, names) || listed$1(names)}`
 	}];
 }
 const maxListed = 3;
 function listed$1(names) {
-	const shown = [...names].slice(0, maxListed).map(quote$2);
+	const shown = [...names].slice(0, maxListed).map(quote$1);
 	return shown.length === 0 ? "" : `; the policies are ${shown.join(", ")}${names.size > maxListed ? ", …" : ""}`;
 }
 function wrongVerb(step) {
@@ -31769,18 +31633,18 @@ function unknownStepType({ path, value }) {
 		id: "unknown-step-type",
 		path,
 		at_key: false,
-		predicate: `names the unknown step type ${quote$2(value)}${didYouMean(value, stepTypes) || "; see `svc steps`"}`
+		predicate: `names the unknown step type ${quote$1(value)}${didYouMean(value, stepTypes) || "; see `svc steps`"}`
 	}];
 }
 function unknownVerb({ path, value }) {
 	if (knownVerbs.has(value)) return [];
 	const upper = value.toUpperCase();
-	const hint = knownVerbs.has(upper) ? `; did you mean ${quote$2(upper)}?` : "";
+	const hint = knownVerbs.has(upper) ? `; did you mean ${quote$1(upper)}?` : "";
 	return [{
 		id: "unknown-verb",
 		path,
 		at_key: false,
-		predicate: `names the unknown verb ${quote$2(value)}: write one of ${verbs.join(", ")}${hint}`
+		predicate: `names the unknown verb ${quote$1(value)}: write one of ${verbs.join(", ")}${hint}`
 	}];
 }
 function wildcard({ path, value }) {
@@ -31789,7 +31653,7 @@ function wildcard({ path, value }) {
 		id: "wildcard-name",
 		path,
 		at_key: false,
-		predicate: `is compared exactly, found ${quote$2(value)}: list the names`
+		predicate: `is compared exactly, found ${quote$1(value)}: list the names`
 	}];
 }
 const roots = /* @__PURE__ */ new Set([
@@ -31812,7 +31676,7 @@ function unknownField(path, field, of_agent) {
 	const part = agentFields.has(first) ? "agent" : "input";
 	const meant = near === null ? `${part}.${field}` : [near, ...rest].join(".");
 	const own = near === null ? ` A property of your own is \`properties.${first}\`` : "";
-	const predicate = `is not a field of a step, found ${quote$2(field)}; did you mean ${quote$2(meant)}?${own}`;
+	const predicate = `is not a field of a step, found ${quote$1(field)}; did you mean ${quote$1(meant)}?${own}`;
 	return [{
 		id: "unknown-field",
 		path,
@@ -31828,7 +31692,7 @@ function unknownProperty(path, field, at_key) {
 		id: "unknown-property",
 		path,
 		at_key,
-		predicate: `names the unknown property ${quote$2(name)}${didYouMean(name, properties) || "; see `svc steps`"}`
+		predicate: `names the unknown property ${quote$1(name)}${didYouMean(name, properties) || "; see `svc steps`"}`
 	}];
 }
 function isKnown(name) {
@@ -31917,7 +31781,7 @@ function withVersionAsText(yaml) {
 	};
 }
 function unquoted(version) {
-	return `\`version\` is read as the text ${quote$2(version)}: write ${quote$2(`version: "${version}"`)}, because without quotes it is a number`;
+	return `\`version\` is read as the text ${quote$1(version)}: write ${quote$1(`version: "${version}"`)}, because without quotes it is a number`;
 }
 function parseTestFile(text, file, policy_names) {
 	const yaml = readYaml(text);
@@ -32283,7 +32147,7 @@ function resultsOf(manifest, { file, tests, positionOf }, setFor = setsByAgent(m
 	return runTests(manifest, tests.map(({ test }) => test), setFor).map((result, place) => {
 		const path = ["tests", `${tests[place]?.index}`];
 		const { line, column } = positionOf([...path, "name"], false);
-		const message = `the test ${quote$2(result.name)} failed: ${result.failures.join("; ")}`;
+		const message = `the test ${quote$1(result.name)} failed: ${result.failures.join("; ")}`;
 		const finding = result.passed ? null : findingAt("test-failed", message, {
 			file,
 			line,
@@ -32401,7 +32265,7 @@ function waiverDays({ value, positionOf }, file, { now }) {
 			`${index}`,
 			"expires"
 		];
-		const waiver = `\`waivers[${index}].expires\`: the waiver of ${quote$2(policy)} for ${quote$2(agent_key)}`;
+		const waiver = `\`waivers[${index}].expires\`: the waiver of ${quote$1(policy)} for ${quote$1(agent_key)}`;
 		const place = {
 			file,
 			...positionOf(path, false),
@@ -32421,11 +32285,11 @@ function withoutTests(file, { positionOf }) {
 function untested(policy, file, line) {
 	return [{
 		...policy,
-		words: `the policy ${quote$2(policy.name)}`
+		words: `the policy ${quote$1(policy.name)}`
 	}, ...policy.branches.map((branch) => {
 		return {
 			...branch,
-			words: `\`${bracketed(branch.path)}\` of ${quote$2(policy.name)}`
+			words: `\`${bracketed(branch.path)}\` of ${quote$1(policy.name)}`
 		};
 	})].flatMap((part) => {
 		const missing = missingSides(part);
@@ -32465,11 +32329,11 @@ function notRun(count) {
 }
 const misnamedTests = "the file has tests, and its name does not end in `.test.yaml`: they never run; name it as the manifest, with `.test.yaml`";
 function noMatch(filter) {
-	return `no test has ${quote$2(filter)} in its name: correct the filter`;
+	return `no test has ${quote$1(filter)} in its name: correct the filter`;
 }
 function loneTests(path) {
 	const [manifest] = manifestsOfTestFile(path);
-	return `the manifest ${quote$2(manifest.split("/").at(-1) ?? "")} of these tests is missing: they never run`;
+	return `the manifest ${quote$1(manifest.split("/").at(-1) ?? "")} of these tests is missing: they never run`;
 }
 function unreadable({ path, problem }) {
 	return findingAt("unreadable-file", problem ?? "the file cannot be read", startOf$1(path));
@@ -32604,7 +32468,7 @@ function stepOf(value) {
 	for (const name of Object.keys(value)) if (value[name] === null) delete value[name];
 	const fault = notText(value, textMembers) ?? notFlag(value) ?? verbFault(step);
 	if (fault !== null) return problem(fault);
-	if (step.timestamp != null && parseTimestamp(step.timestamp) === null) return problem(`\`timestamp\` is ${quote$2(step.timestamp)}: write an ISO 8601 time, such as 2026-01-31T08:00:00Z`);
+	if (step.timestamp != null && parseTimestamp(step.timestamp) === null) return problem(`\`timestamp\` is ${quote$1(step.timestamp)}: write an ISO 8601 time, such as 2026-01-31T08:00:00Z`);
 	if (isDeeperThan(step, 64)) return problem(`the step is nested deeper than ${64} levels`);
 	return {
 		kind: "step",
@@ -32795,8 +32659,8 @@ function notCompared(reason) {
 }
 function missing(name, is_shallow) {
 	const fetch = "give `fetch-depth: 0` to the step that checks out";
-	if (is_shallow) return `the clone does not hold ${quote$2(name)}, because it is shallow: ${fetch}`;
-	return `the clone does not hold ${quote$2(name)}: correct \`base-ref\`, or ${fetch}`;
+	if (is_shallow) return `the clone does not hold ${quote$1(name)}, because it is shallow: ${fetch}`;
+	return `the clone does not hold ${quote$1(name)}: correct \`base-ref\`, or ${fetch}`;
 }
 function baseOfEvent(env) {
 	const event = readEvent(env.GITHUB_EVENT_PATH);
@@ -33014,7 +32878,7 @@ function withoutManifest({ files, selected }, { manifests }) {
 	});
 }
 function selectsNothing(path) {
-	return `${quote$2(path)} in \`paths\` selects no manifest: name YAML files with \`policies\` at the top level`;
+	return `${quote$1(path)} in \`paths\` selects no manifest: name YAML files with \`policies\` at the top level`;
 }
 async function filesAt(paths) {
 	const root = await realpath(".");
@@ -33080,13 +32944,13 @@ async function traceFilesOf(paths) {
 	const found = /* @__PURE__ */ new Set();
 	for (const path of paths) {
 		const files = await filesOf(path, isTraceFile, rejectFolder);
-		if (files.length === 0) throw new UsageError(`\`replay\`: ${quote$2(path)} matches no file: name traces such as \`traces/*.jsonl\``);
+		if (files.length === 0) throw new UsageError(`\`replay\`: ${quote$1(path)} matches no file: name traces such as \`traces/*.jsonl\``);
 		for (const file of files) found.add(file);
 	}
 	return [...found];
 }
 function rejectFolder(folder, problem) {
-	throw new UsageError(`\`replay\`: ${quote$2(folder)}: ${problem}`);
+	throw new UsageError(`\`replay\`: ${quote$1(folder)}: ${problem}`);
 }
 function replayed(manifests, files) {
 	const texts = new Map(files.map(({ path, text }) => [path, text]));
@@ -33112,7 +32976,7 @@ async function impactOn(traces, manifests, old) {
 }
 async function addTrace(file, replay) {
 	const bytes = createReadStream(file, { highWaterMark: 262144 });
-	if (await readTrace(bytes, { onLine: (reading) => replay.add(reading, file) }) === 0) throw new UsageError(`\`replay\`: ${quote$2(file)} has no step: a trace has one step as JSON per line`);
+	if (await readTrace(bytes, { onLine: (reading) => replay.add(reading, file) }) === 0) throw new UsageError(`\`replay\`: ${quote$1(file)} has no step: a trace has one step as JSON per line`);
 }
 
 // action/inputs.ts
@@ -33148,7 +33012,7 @@ function readInputs(env, workspace) {
 	};
 	const oneOf = (name, values) => {
 		const found = values.find((value) => value === text(name));
-		if (found === void 0) problems.push(`\`${name}\` must be ${values.map(quote$2).join(" or ")}, found ${quote$2(text(name))}`);
+		if (found === void 0) problems.push(`\`${name}\` must be ${values.map(quote$1).join(" or ")}, found ${quote$1(text(name))}`);
 		return found ?? values[0];
 	};
 	const flag = (name) => /^true$/i.test(oneOf(name, [
@@ -33161,7 +33025,7 @@ function readInputs(env, workspace) {
 	]));
 	const inside = (name, path) => {
 		const found = insideOf(workspace, path);
-		if (found === null) problems.push(`\`${name}\` must be inside of the workspace, found ${quote$2(path)}`);
+		if (found === null) problems.push(`\`${name}\` must be inside of the workspace, found ${quote$1(path)}`);
 		return found ?? ".";
 	};
 	const list = (name) => listIn(text(name)).map((path) => inside(name, path));
@@ -33195,9 +33059,9 @@ function problemsOf({ paths, base_ref, fail_on }) {
 	const excluded = paths.find((path) => path.startsWith("!"));
 	return [
 		...paths.length === 0 ? ["`paths` must name at least one file or folder, such as `policies`"] : [],
-		...excluded === void 0 ? [] : [`\`paths\` cannot exclude: name what to check instead of ${quote$2(excluded)}`],
+		...excluded === void 0 ? [] : [`\`paths\` cannot exclude: name what to check instead of ${quote$1(excluded)}`],
 		...fail_on === "looser" && base_ref === "none" ? ["`fail-on: looser` needs a comparison: remove `base-ref: none`"] : [],
-		...base_ref === "" || base_ref.length <= 250 && refForm.test(base_ref) ? [] : [`\`base-ref\` must be a commit, a branch or a tag, such as \`origin/main\`, found ${quote$2(base_ref)}`]
+		...base_ref === "" || base_ref.length <= 250 && refForm.test(base_ref) ? [] : [`\`base-ref\` must be a commit, a branch or a tag, such as \`origin/main\`, found ${quote$1(base_ref)}`]
 	];
 }
 
@@ -33439,7 +33303,7 @@ const notReplayed = {
 };
 async function agentsOf(path) {
 	const text = await readFile(path, "utf8").catch(() => {
-		throw new UsageError(`\`inventory\`: ${quote$2(path)} cannot be read: correct the path`);
+		throw new UsageError(`\`inventory\`: ${quote$1(path)} cannot be read: correct the path`);
 	});
 	const { agents, problem } = readInventory(text);
 	if (problem === null) return agents;
@@ -33457,7 +33321,7 @@ function comparisonOf(inputs, env, { manifests }, agents, now) {
 		comparison: compare(base, old, manifests, agents, now),
 		notes: []
 	};
-	const reason = `the clone does not hold the files of ${quote$2(base.name)}: remove \`filter\` from the step that checks out`;
+	const reason = `the clone does not hold the files of ${quote$1(base.name)}: remove \`filter\` from the step that checks out`;
 	return {
 		comparison: null,
 		notes: [notCompared(reason)]
@@ -33488,7 +33352,7 @@ async function write(input, path, text) {
 		await writeFile(path, text);
 	} catch (error) {
 		const { code = "unknown error" } = error;
-		throw new UsageError(`\`${input}\`: ${quote$2(path)} cannot be written (${code}): correct the path`);
+		throw new UsageError(`\`${input}\`: ${quote$1(path)} cannot be written (${code}): correct the path`);
 	}
 }
 async function assertNoLink(input, path) {
@@ -33498,7 +33362,7 @@ async function assertNoLink(input, path) {
 	let at = root;
 	for (const part of relative(root, target).split(sep)) {
 		at = join(at, part);
-		if ((await lstat(at).catch(() => null))?.isSymbolicLink() === true) throw new UsageError(`\`${input}\`: ${quote$2(path)} leads through a link: name a path without links`);
+		if ((await lstat(at).catch(() => null))?.isSymbolicLink() === true) throw new UsageError(`\`${input}\`: ${quote$1(path)} leads through a link: name a path without links`);
 	}
 }
 function addressOf({ GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_SHA }) {

@@ -1,4 +1,4 @@
-// Where strings and numbers end in JSON text.
+// Where strings end in JSON text, and which of them are names.
 
 const quoteMark = 0x22
 const backslash = 0x5c
@@ -21,11 +21,4 @@ export function isName(text: string, from: number): boolean {
     return code === 0x3a
   }
   return false
-}
-
-/** Offset of the end of the number that begins at `start`. */
-export function endOfNumber(text: string, start: number): number {
-  let index = start + 1
-  while (index < text.length && /[0-9.eE+-]/.test(text.charAt(index))) index++
-  return index
 }

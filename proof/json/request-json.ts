@@ -1,8 +1,9 @@
 // JSON text for requests. JSON.stringify writes a large double as an integer, which the API rejects as inexact.
-import { endOfNumber, endOfString } from './literals.js'
+import { endOfString } from './literals.js'
 
 /** Integers beyond 2^53-1 have at least 16 digits; most texts have none, and the test is cheap. */
 const longDigits = /\d{16}/
+const number = /[\d.eE+-]+/y
 
 /** The JSON text of a value, with `.0` after each integer beyond 2^53-1, so that every reader gets the same number. */
 export function requestJson(value: unknown): string {
@@ -15,8 +16,9 @@ export function requestJson(value: unknown): string {
     if (code === 0x22) {
       index = endOfString(text, index)
     } else if (code >= 0x30 && code <= 0x39) {
-      const end = endOfNumber(text, index)
-      const literal = text.slice(index, end)
+      number.lastIndex = index
+      const literal = number.exec(text)?.[0] ?? ''
+      const end = index + literal.length
       if (/^\d+$/.test(literal) && !Number.isSafeInteger(Number(literal))) {
         pieces.push(text.slice(written, end), '.0')
         written = end

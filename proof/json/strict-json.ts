@@ -1,39 +1,23 @@
 // Strict JSON for evidence (docs/design/log.md §1): text that two readers could understand differently is rejected.
 import { maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './depth.js'
-import { jsonFault } from './json-fault.js'
-import { endOfNumber, endOfString, isName } from './literals.js'
-import { parseJson, unescaped } from './parse-json.js'
+import { type JsonReading, readJson, type Strictness } from './json-reader.js'
+import { isName } from './literals.js'
+import { parseJson } from './parse-json.js'
 
-export interface JsonProblem {
-  readonly message: string
-  /** 0-based offset into the text; null when unknown. */
-  readonly offset: number | null
-}
-
-export type JsonReading = { readonly value: unknown; readonly problem: null } | { readonly problem: JsonProblem }
-
-/** The differences between sent and stored text. */
-interface Grammar {
-  readonly maxDepth: number
-  /** Whether an integer literal is read exactly; a literal with a point or an exponent is read as the nearest double. */
-  readonly isExact: (literal: string) => boolean
-  readonly inexact: string
-}
-
-const sent: Grammar = {
+const sent: Strictness = {
   maxDepth: maxRequestDepth,
   isExact: (literal) => Number.isSafeInteger(Number(literal)),
   inexact: 'an integer beyond 2^53-1; send it as a string',
 }
 
 /** A policy, and the levels that a request wraps it in. */
-const sentPolicy: Grammar = { ...sent, maxDepth: maxPolicyDepth + 8 }
+const sentPolicy: Strictness = { ...sent, maxDepth: maxPolicyDepth + 8 }
 
 /** Requests in a list, and the two levels around them. */
-const sentBatch: Grammar = { ...sent, maxDepth: maxRequestDepth + 2 }
+const sentBatch: Strictness = { ...sent, maxDepth: maxRequestDepth + 2 }
 
 /** RFC 8785 writes a double below 10^21 as an integer literal, in whatever form it was sent. */
-const stored: Grammar = {
+const stored: Strictness = {
   maxDepth: maxStoredDepth,
   isExact: (literal) => Number.isSafeInteger(Number(literal)) || String(Number(literal)) === literal,
   inexact: 'an integer beyond 2^53-1 that is not the shortest form of a double',
@@ -65,41 +49,22 @@ export function parseStoredJson(text: string): JsonReading {
   return parsed(text, stored)
 }
 
-function parsed(text: string, grammar: Grammar): JsonReading {
+function parsed(text: string, strictness: Strictness): JsonReading {
   const value = plainValue(text)
   if (value !== undefined) return { value, problem: null }
-  const problem = scan(text, grammar)
-  if (problem !== null) return { problem }
-  try {
-    return { value: parseJson(text), problem: null }
-  } catch {
-    // The parser's own message quotes the text around the fault; a message must not contain payloads.
-    const { offset, expected } = jsonFault(text)
-    return { problem: { message: `not JSON: ${faultText(text, offset, expected)}`, offset } }
-  }
+  if (!text.isWellFormed()) return { problem: { message: 'a lone surrogate', offset: null } }
+  return readJson(text, strictness)
 }
 
-function faultText(text: string, offset: number, expected: string): string {
-  const here = text.charAt(offset)
-  const is_after_comma = (expected === 'name' && here === '}') || (expected === 'value' && here === ']')
-  if (is_after_comma && /,\s*$/.test(text.slice(Math.max(0, offset - maxGap), offset)))
-    return `a comma before \`${here}\`: remove the comma`
-  const found = offset >= text.length ? 'the end' : /[[\]{},:]/.test(here) ? `\`${here}\`` : 'something else'
-  return `expected ${expected}, found ${found}`
-}
-
-/** Spaces and lines between a comma and the bracket after it. */
-const maxGap = 200
-
-/** Text that needs a scan: escaped surrogates, and numbers that may be too long or too large. */
-const needsScan = /\\u[dD]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/
+/** Text that needs the strict reader: escaped surrogates, and numbers that may be too long or too large. */
+const needsReader = /\\u[dD]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/
 
 /**
- * The value of a text that is clearly valid, at a third of the cost of a scan: the reader has kept as many members as the
+ * The value of a text that is clearly valid, at a fraction of the cost: the reader has kept as many members as the
  * text has names, so that no name occurs twice. Undefined when unclear.
  */
 function plainValue(text: string): unknown {
-  if (needsScan.test(text) || !text.isWellFormed()) return undefined
+  if (needsReader.test(text) || !text.isWellFormed()) return undefined
   try {
     const value = parseJson(text)
     return membersOf(value, 0) === namesIn(text) ? value : undefined
@@ -144,58 +109,4 @@ export function lineAndColumn(text: string, offset: number): { line: number; col
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
 }
 
-const quoteMark = 0x22
 const backslash = 0x5c
-
-/**
- * Finds in one pass what JSON accepts but evidence must not contain. It knows only strings and brackets of the grammar,
- * because parseJson checks the text next.
- */
-function scan(text: string, grammar: Grammar): JsonProblem | null {
-  if (!text.isWellFormed()) return { message: 'a lone surrogate', offset: null }
-  const names: (Set<string> | null)[] = []
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code === quoteMark) {
-      const end = endOfString(text, index)
-      if (end < 0) return { message: 'a string that does not end', offset: index }
-      const problem = checkString(text, index, end, names.at(-1) ?? null)
-      if (problem !== null) return problem
-      index = end
-    } else if (code === 0x7b || code === 0x5b) {
-      names.push(code === 0x7b ? new Set() : null)
-      if (names.length > grammar.maxDepth)
-        return { message: `nested deeper than ${grammar.maxDepth} levels`, offset: index }
-    } else if (code === 0x7d || code === 0x5d) {
-      names.pop()
-    } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
-      const end = endOfNumber(text, index)
-      const problem = checkNumber(text.slice(index, end), index, grammar)
-      if (problem !== null) return problem
-      index = end - 1
-    }
-  }
-  return null
-}
-
-/** An escape can hide a lone surrogate, and a string before a colon is a member name. */
-function checkString(text: string, start: number, end: number, names: Set<string> | null): JsonProblem | null {
-  const raw = text.slice(start + 1, end)
-  const plain = raw.includes('\\') ? unescaped(raw) : raw
-  if (plain === null) return { message: 'a string that is not JSON', offset: start }
-  if (plain !== raw && !plain.isWellFormed()) return { message: 'a lone surrogate', offset: start }
-  if (names === null || !isName(text, end + 1)) return null
-  if (names.has(plain)) return { message: `duplicate member name \`${plain.slice(0, 80)}\``, offset: start }
-  names.add(plain)
-  return null
-}
-
-function checkNumber(literal: string, offset: number, grammar: Grammar): JsonProblem | null {
-  if (literal.length < 16 && !/[eE]/.test(literal)) return null
-  const value = Number(literal)
-  // parseJson finds a malformed number.
-  if (Number.isNaN(value)) return null
-  if (!Number.isFinite(value)) return { message: 'a number too large to be kept exactly', offset }
-  if (/^-?\d+$/.test(literal) && !grammar.isExact(literal)) return { message: grammar.inexact, offset }
-  return null
-}
