@@ -115,7 +115,7 @@ describe('bad lines', () => {
       Buffer.from('{"run_id": "no messages"}\n'),
       Buffer.from(`${run('separators', 'one\u2028two\u2029three\u0085four')}\n`),
       Buffer.from(`${run('first', 'again')}\n`),
-      Buffer.from('{"run_id": "dup\u001b", "\u001b": 1, "\u001b": 2}\n'),
+      Buffer.from('{"run_id": "dup\\u001b", "\\u001b": 1, "\\u001b": 2}\n'),
       Buffer.from(run('last without a line feed')),
     ]
     const path = write('bad.jsonl', Buffer.concat(lines))
@@ -126,7 +126,7 @@ describe('bad lines', () => {
       'FILE:5 not UTF-8',
       'FILE:6 `messages` is missing',
       'FILE:8 `run_id` is the same as on line 1',
-      'FILE:9 duplicate member name `�` at column 28',
+      'FILE:9 duplicate member name `�` at column 38',
       '',
     ])
     expect(stdout).toBe(
