@@ -49,7 +49,7 @@ async function onDatabase(data_dir, work) {
   const db = await openDatabase(await configOf(data_dir), undefined, null)
   try {
     const result = await work(db, bossOf(db))
-    await db.knex.raw('checkpoint')
+    await db.pool.query('checkpoint')
     return result
   } finally {
     await db.close()

@@ -1,5 +1,5 @@
 // The limits of transactions on the connections of a pool, and what operators measure of them.
-import type { Knex } from 'knex'
+import type pg from 'pg'
 import { type ConcurrencyLimits, createConcurrencyLimits } from './concurrency.js'
 
 /** The connections of the pool, and the transactions that wait for one. */
@@ -15,7 +15,7 @@ export interface LogGate {
 }
 
 /** The limits of transactions on this number of connections, what operators measure of them, and the gate of the logs. */
-export function measured(knex: Knex, connections: number) {
+export function measured(pool: pg.Pool, connections: number) {
   const counts = new Map<string, number>()
   const gate: LogGate = { held: null }
   const limits = limitsOf(connections)
@@ -41,10 +41,15 @@ export function measured(knex: Knex, connections: number) {
     counts,
     gate,
     connections: () => {
-      const { pool } = knex.client
-      return { used: pool.numUsed(), idle: pool.numFree(), waiting: waiting + pool.numPendingAcquires() }
+      const { totalCount, idleCount, waitingCount } = pool
+      return { used: totalCount - idleCount, idle: idleCount, waiting: waiting + waitingCount }
     },
   }
+}
+
+/** Every connection of the pool is in use. */
+export function isBusy({ totalCount, idleCount, options: { max } }: pg.Pool): boolean {
+  return idleCount === 0 && totalCount >= (max ?? 1)
 }
 
 /** All organizations together leave some connections to transactions without an organization, such as sign-in. */

@@ -1,20 +1,21 @@
 // The database: a PostgreSQL server, or PGlite in this process. Both are used through the same driver.
 import { setTimeout } from 'node:timers/promises'
 import { parseJson } from '@svc/proof'
-import knexModule, { type Knex } from 'knex'
 import pg from 'pg'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
 import type { ConcurrencyLimits } from './concurrency.js'
-import { type Connections, type LogGate, measured } from './connections.js'
+import { type Connections, isBusy, type LogGate, measured } from './connections.js'
 import { startEmbedded } from './embedded.js'
 import { failureKind, isDriverUnavailable, isUnavailable, unavailable } from './failure.js'
 import { newDatabasePath } from './new-database.js'
-import { createOutage, fillPages, type Outage, throwUnavailable } from './outage.js'
+import { createOutage, fillPages, type Outage } from './outage.js'
 import type { Scope } from './scope.js'
 
 export interface Database {
-  readonly knex: Knex
+  readonly pool: pg.Pool
+  /** What the driver connects with. */
+  readonly connection: pg.ClientConfig
   readonly kind: 'pglite' | 'postgresql'
   /** Runs `work` under an advisory lock, which excludes this process and, on a server, every other process. */
   readonly exclusively: <T>(lock: number, work: () => Promise<T>) => Promise<T>
@@ -59,14 +60,16 @@ export async function openDatabase(
 ): Promise<Database> {
   const outage = createOutage(config, remark)
   if (config.database_url !== null) {
-    const knex = connect({ connectionString: config.database_url }, serverConnections, remark)
+    const connection = { connectionString: config.database_url }
+    const pool = poolOf(connection, serverConnections)
     return {
       outage,
-      knex,
+      pool,
+      connection,
       kind: 'postgresql',
-      exclusively: exclusion(knex, true, outage),
-      ...measured(knex, serverConnections),
-      close: () => knex.destroy(),
+      exclusively: exclusion(pool, true, outage),
+      ...measured(pool, serverConnections),
+      close: () => pool.end(),
     }
   }
   return openEmbedded(config.data_dir, new_database, remark, outage)
@@ -86,18 +89,19 @@ async function openEmbedded(
     user: 'postgres',
     database: 'postgres',
   }
-  const knex = connect(connection as Knex.PgConnectionConfig, embeddedConnections, remark)
+  const pool = poolOf(connection, embeddedConnections)
   const close = async () => {
     // A connection that is never released does not keep the process alive.
-    await settledWithin(knex.destroy(), closeTimeoutMs)
+    await settledWithin(pool.end(), closeTimeoutMs)
     await embedded.close()
   }
   return {
     outage,
-    knex,
+    pool,
+    connection,
     kind: 'pglite',
-    exclusively: exclusion(knex, false, outage),
-    ...measured(knex, embeddedConnections),
+    exclusively: exclusion(pool, false, outage),
+    ...measured(pool, embeddedConnections),
     close,
   }
 }
@@ -116,31 +120,32 @@ const serverConnections = 10
 const answerTimeoutMs = 60_000
 const closeTimeoutMs = 3000
 
-function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: number, remark: Remark): Knex {
+/** How long a transaction waits for a connection, ms. */
+const acquireTimeoutMs = 5000
+
+function poolOf(connection: pg.ClientConfig, max: number): pg.Pool {
   const types = new pg.TypeOverrides()
   // bigint columns hold log indexes and step numbers, which the schemas keep below 2^53.
   types.setTypeParser(pg.types.builtins.INT8, Number)
   // Columns and results of these types quote evidence, such as details of violations.
   types.setTypeParser(pg.types.builtins.JSON, parseJson)
   types.setTypeParser(pg.types.builtins.JSONB, parseJson)
-  return knexModule.knex({
-    client: 'pg',
-    connection: { ...connection, types } as Knex.PgConnectionConfig,
-    pool: { min: 0, max, acquireTimeoutMillis: 5000 },
-    // Its warnings repeat the errors of connections, which reach the caller as UNAVAILABLE: the outage logs the first of them.
-    log: { warn: nothing, error: remark, debug: remark, deprecate: remark },
-  })
+  const pool = new pg.Pool({ ...connection, types, max, connectionTimeoutMillis: acquireTimeoutMs })
+  // A lost connection rejects the next statement on it, which reports the outage.
+  pool.on('error', nothing)
+  pool.on('connect', (client) => client.on('error', nothing))
+  return pool
 }
 
 /**
  * Holders within the process queue first, so that waiting for a lock of the server takes one connection and not the pool.
  * The embedded database needs only the queue: its connections share one session, which holds a lock as a whole.
  */
-function exclusion(knex: Knex, shared: boolean, outage: Outage): Database['exclusively'] {
+function exclusion(pool: pg.Pool, shared: boolean, outage: Outage): Database['exclusively'] {
   const last = new Map<number, Promise<unknown>>()
   return (lock, work) => {
     const run = (last.get(lock) ?? Promise.resolve()).then(() =>
-      shared ? underServerLock(knex, lock, outage, work) : work(),
+      shared ? underServerLock(pool, lock, outage, work) : work(),
     )
     last.set(
       lock,
@@ -150,20 +155,32 @@ function exclusion(knex: Knex, shared: boolean, outage: Outage): Database['exclu
   }
 }
 
-async function underServerLock<T>(knex: Knex, lock: number, outage: Outage, work: () => Promise<T>): Promise<T> {
-  const { client } = knex
-  const connection: pg.Client = await client.acquireConnection().catch(throwUnavailable(outage))
+async function underServerLock<T>(pool: pg.Pool, lock: number, outage: Outage, work: () => Promise<T>): Promise<T> {
+  const connection = await connect(pool, outage)
   try {
     await connection.query('select pg_advisory_lock($1)', [lock])
     return await work()
   } catch (error) {
     throw isUnavailable(error) ? unavailable(error) : error
   } finally {
-    await connection.query('select pg_advisory_unlock($1)', [lock]).catch(() => {
-      // A connection that cannot unlock still holds the lock and must not return to the pool.
-      Object.assign(connection, { __knex__disposed: 'connection lost' })
-    })
-    await client.releaseConnection(connection)
+    // A connection that cannot unlock still holds the lock and must not return to the pool.
+    const unlocked = connection.query('select pg_advisory_unlock($1)', [lock])
+    connection.release(
+      await unlocked.then(
+        () => false,
+        () => true,
+      ),
+    )
+  }
+}
+
+/** Rejects with UNAVAILABLE. A pool whose connections are all in use is no outage of the database. */
+async function connect(pool: pg.Pool, outage: Outage): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect()
+  } catch (error) {
+    if (!isBusy(pool)) outage.failed(error)
+    throw unavailable(error)
   }
 }
 
@@ -248,7 +265,7 @@ async function inTransaction<T>(db: Database, begin: string, work: (tx: Transact
       })
     throw broken ? unavailable(error) : error
   } finally {
-    await release(db, connection, broken)
+    connection.release(broken)
   }
 }
 
@@ -262,25 +279,20 @@ function withoutNul(error: unknown): unknown {
  * A connection with an open transaction. Connections that were lost in the pool are discarded and the next one is tried.
  * Rejects with UNAVAILABLE when a new connection fails.
  */
-async function beginOn(db: Database, begin: string): Promise<pg.Client> {
+async function beginOn(db: Database, begin: string): Promise<pg.PoolClient> {
   for (let attempt = 0; ; attempt++) {
-    const connection: pg.Client = await db.knex.client.acquireConnection().catch(throwUnavailable(db.outage))
+    const connection = await connect(db.pool, db.outage)
     try {
       await connection.query(begin)
       return connection
     } catch (error) {
       const isLost = isDriverUnavailable(error)
-      await release(db, connection, isLost)
+      connection.release(isLost)
       if (isLost && attempt < serverConnections) continue
       if (isLost) db.outage.failed(error)
       throw isLost ? unavailable(error) : error
     }
   }
-}
-
-async function release({ knex }: Database, connection: pg.Client, broken: boolean): Promise<void> {
-  if (broken) Object.assign(connection, { __knex__disposed: 'connection lost' })
-  await knex.client.releaseConnection(connection)
 }
 
 /** How long a transaction waits for the locks of another, ms. */

@@ -15,8 +15,8 @@ export function failureKind(error: unknown): FailureKind {
   if (error instanceof PlatformError) return error.cause === undefined ? 'other' : failureKind(error.cause)
   const { code } = originOf(error)
   if (disk.test(code)) return 'disk'
-  // The driver reports a lost connection without a code; a pool that has no connection in time may only be busy.
-  const isLost = code === '' && error instanceof Error && error.name !== 'KnexTimeoutError'
+  // The driver reports a lost connection without a code.
+  const isLost = code === '' && error instanceof Error
   return isLost || connection.test(code) ? 'connection' : 'other'
 }
 

@@ -1,7 +1,7 @@
 // Outages of the database: one line of the log for each, however many requests fail.
 import { statfs } from 'node:fs/promises'
 import type { Config } from '../config.js'
-import { failureKind, failureText, unavailable } from './failure.js'
+import { failureKind, failureText } from './failure.js'
 
 export interface Outage {
   /** Reports the beginning of an outage; other failures are left to the caller. */
@@ -40,14 +40,6 @@ export function createOutage(
     answered: () => end('connection', 'the database is available again'),
     stored: () => end('disk', 'the disk of the database has space again'),
     isDiskFull: () => last.disk !== null,
-  }
-}
-
-/** Rejects with UNAVAILABLE, and reports the outage. */
-export function throwUnavailable(outage: Outage) {
-  return (error: unknown): never => {
-    outage.failed(error)
-    throw unavailable(error)
   }
 }
 

@@ -34,7 +34,7 @@ export async function keepUp(db: Database, signal: AbortSignal): Promise<string[
         await tx.query(`analyze ${name}`)
       })
     // It cannot run in a transaction.
-    if (is_vacuumed) await db.knex.raw(`vacuum ${name}`)
+    if (is_vacuumed) await db.pool.query(`vacuum ${name}`)
     kept.push(name)
   }
   return kept

@@ -69,8 +69,8 @@ describe.each([
     const [row] = await withUnscopedTransaction(db, (tx) =>
       tx.query<{ org_id: string; size: number }>('select org_id, size::int from org_log'),
     )
-    await db.knex.raw(tasksOf(row?.org_id ?? '', ids, tasks, steps, row?.size ?? 0).replaceAll('?', '\\?'))
-    await db.knex.raw('analyze')
+    await db.pool.query(tasksOf(row?.org_id ?? '', ids, tasks, steps, row?.size ?? 0))
+    await db.pool.query('analyze')
     await db.close()
   }
 

@@ -31,21 +31,19 @@ let repo_id: number
 const statements: string[] = []
 
 /** Records the statements of every connection from now on. */
-function record({ knex }: Database): void {
-  const { client } = knex
-  const acquire = client.acquireConnection.bind(client)
+function record({ pool }: Database): void {
   const recorded = new WeakSet<object>()
-  client.acquireConnection = async () => {
-    const connection = await acquire()
-    if (recorded.has(connection)) return connection
+  pool.on('acquire', (connection) => {
+    if (recorded.has(connection)) return
     recorded.add(connection)
-    const query = connection.query.bind(connection)
-    connection.query = (text: unknown, ...more: unknown[]) => {
-      statements.push(String((text as { text?: unknown }).text ?? text))
-      return query(text, ...more)
-    }
-    return connection
-  }
+    const query = connection.query.bind(connection) as (...given: unknown[]) => unknown
+    Object.assign(connection, {
+      query: (text: unknown, ...more: unknown[]) => {
+        statements.push(String((text as { text?: unknown }).text ?? text))
+        return query(text, ...more)
+      },
+    })
+  })
 }
 
 beforeAll(async () => {

@@ -58,9 +58,9 @@ process.on('message', async (command: FillCommand | ImpactCommand | 'stop') => {
 process.send?.({ url: `http://127.0.0.1:${port}`, ...platform.credentials })
 
 async function fill({ fill: { agent_ids, tasks, steps } }: FillCommand) {
-  const { rows } = await db.knex.raw('select size from org_log where org_id = ?', [org_id])
-  await db.knex.raw(tasksOf(org_id, agent_ids, tasks, steps, Number(rows[0].size)).replaceAll('?', '\\?'))
-  await db.knex.raw('analyze')
+  const { rows } = await db.pool.query('select size from org_log where org_id = $1', [org_id])
+  await db.pool.query(tasksOf(org_id, agent_ids, tasks, steps, Number(rows[0].size)))
+  await db.pool.query('analyze')
   return {}
 }
 

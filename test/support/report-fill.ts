@@ -25,7 +25,7 @@ export async function fillForReports(db: Database, scope: Scope, fill: Fill): Pr
   const incidents = Math.floor(fill.entries / 10)
   const steps = fill.entries - 2 * incidents
   const begin = Date.now() - 20 * 86_400_000
-  await db.knex.raw('select svc_ensure_month(?), svc_ensure_month(now())', [new Date(begin).toISOString()])
+  await db.pool.query('select svc_ensure_month($1), svc_ensure_month(now())', [new Date(begin).toISOString()])
   const every = (20 * 86_400_000 - 3_600_000) / steps
   for (let at = 0; at < steps; at += perBatch)
     await withTransaction(db, scope, (tx) =>

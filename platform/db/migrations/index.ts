@@ -1,6 +1,6 @@
 // The migrations, in order. They are part of the program: no file is read at run time.
 import { productVersion } from '@svc/schemas'
-import type { Knex } from 'knex'
+import knexModule, { type Knex } from 'knex'
 import { PlatformError } from '../../errors.js'
 import { migrateJobTables } from '../boss.js'
 import { type Database, withUnscopedTransaction } from '../db.js'
@@ -24,12 +24,20 @@ const migrationLock = 7_283_001
  * migrations was left by a killed process and is freed. Rejects with UNAVAILABLE when the database is unavailable.
  */
 export function migrate(db: Database): Promise<void> {
-  const { knex, exclusively } = db
   const config = { migrationSource: source, tableName: 'svc_migrations' }
-  return exclusively(migrationLock, async () => {
+  return db.exclusively(migrationLock, async () => {
     await assertNotNewer(db)
-    await knex.migrate.forceFreeMigrationsLock(config)
-    await knex.migrate.latest(config).catch(plainly)
+    const knex = knexModule.knex({
+      client: 'pg',
+      connection: db.connection as Knex.PgConnectionConfig,
+      pool: { min: 0, max: 2 },
+    })
+    try {
+      await knex.migrate.forceFreeMigrationsLock(config)
+      await knex.migrate.latest(config).catch(plainly)
+    } finally {
+      await knex.destroy()
+    }
     await migrateJobTables(db)
   })
 }

@@ -102,7 +102,7 @@ await forEachDatabase('the database', ({ kind, fresh, empty }) => {
   it('sets the organization until the transaction ends', async () => {
     const ask = "select coalesce(current_setting('app.org_id', true), '') as org_id"
     expect(await withTransaction(db, scope, (tx) => tx.query(ask))).toEqual([{ org_id: 'org_1a' }])
-    expect((await db.knex.raw(ask)).rows).toEqual([{ org_id: '' }])
+    expect((await db.pool.query(ask)).rows).toEqual([{ org_id: '' }])
     const forged = scopeOf("org_1a', true); drop table counters; --", scope.actor)
     await expect(withTransaction(db, forged, (tx) => tx.query(ask))).rejects.toThrow('not an organization id')
   })

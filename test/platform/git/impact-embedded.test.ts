@@ -43,7 +43,7 @@ it('reads the tasks of the embedded database in small snapshots', async () => {
     const { agent_id } = await call<RegisteredAgent>('/agents', api_key, { agent_key: 'desk' })
     await call<MadeAssignment>('/assignments', operator_token, { agent_id, repo_id, manifest_path })
     const [{ db, first_workspace: org_id }] = grounds as [Ground]
-    await db.knex.raw(tasksOf(org_id, [agent_id], 100, 18, 100).replaceAll('?', '\\?'))
+    await db.pool.query(tasksOf(org_id, [agent_id], 100, 18, 100))
     const scope = scopeOf(org_id, { kind: 'system', id: 'test' })
     let snapshots = 0
     const read: Reading = (work) => {

@@ -43,29 +43,24 @@ function scans(plan: Plan): string[] {
   return [...own, ...(plan.Plans ?? []).flatMap(scans)]
 }
 
-interface Connection {
-  readonly query: (text: string, values?: unknown[]) => Promise<{ rows: { 'QUERY PLAN': readonly { Plan: Plan }[] }[] }>
+interface PlanRow {
+  readonly 'QUERY PLAN': readonly { readonly Plan: Plan }[]
 }
 
 /** The database, which also records the tables that each query reads from end to end. */
 function explaining(db: Database, found: Set<string>): Database {
-  const { client } = db.knex
-  const own = new Map<unknown, Connection>()
-  const acquireConnection = async () => {
-    const connection: Connection = await client.acquireConnection()
+  const connect = async () => {
+    const connection = await db.pool.connect()
     const query = async (text: string, values?: unknown[]) => {
       if (/^\s*(select|with)\b/.test(text) && !text.includes('set_config')) {
-        const { rows } = await connection.query(`explain (format json) ${text}`, values)
+        const { rows } = await connection.query<PlanRow>(`explain (format json) ${text}`, values)
         for (const { Plan } of rows[0]?.['QUERY PLAN'] ?? []) for (const table of scans(Plan)) found.add(table)
       }
       return connection.query(text, values)
     }
-    const wrapped = { query }
-    own.set(wrapped, connection)
-    return wrapped
+    return { query, release: (broken: boolean) => connection.release(broken) }
   }
-  const releaseConnection = (wrapped: unknown) => client.releaseConnection(own.get(wrapped))
-  return { ...db, knex: { client: { acquireConnection, releaseConnection } } } as unknown as Database
+  return { ...db, pool: { connect } } as unknown as Database
 }
 
 /** The tables and partitions with few rows. */
@@ -111,7 +106,7 @@ await forEachDatabase('lists', ({ fresh }) => {
       try {
         await migrate(db)
         await withUnscopedTransaction(db, (tx) => tx.query(fill))
-        if (statistics === 'with statistics') await db.knex.raw('vacuum analyze')
+        if (statistics === 'with statistics') await db.pool.query('vacuum analyze')
         const small = await smallTables(db)
         const read: unknown[] = []
         let count = 0

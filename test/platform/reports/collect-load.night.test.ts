@@ -88,7 +88,7 @@ async function fill(env: Readonly<Record<string, string>>, agent_ids: readonly s
     policy_set: set?.policy_set ?? '',
     policy_id: set?.policy_id ?? 0,
   })
-  if (db.kind === 'postgresql') await db.knex.raw('vacuum analyze')
+  if (db.kind === 'postgresql') await db.pool.query('vacuum analyze')
   await db.close()
 }
 
