@@ -6,7 +6,7 @@ import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Config, readConfig } from '@svc/platform'
+import type { Config } from '@svc/platform'
 
 /** The server that all files of a run share. */
 export interface SharedPostgres {
@@ -29,7 +29,8 @@ export interface Postgres extends Omit<SharedPostgres, 'freshDatabase'> {
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    postgres: { readonly url: string; readonly folder: string } | null
+    /** Where a file asks for the shared server; null without binaries. */
+    postgres: string | null
     project: 'fast' | 'full' | 'night'
   }
 }
@@ -45,6 +46,8 @@ function findBinaries(): string | null {
   return found.status === 0 ? found.stdout.trim() : null
 }
 
+const missing = 'skipped: no PostgreSQL server on this machine (pg_config not found)'
+
 /** Whether this machine has the binaries of a server. */
 export function hasPostgres(): boolean {
   return bindir !== null
@@ -56,7 +59,7 @@ export function hasPostgres(): boolean {
  */
 export async function startPostgres(settings = ''): Promise<Postgres | null> {
   if (bindir === null) {
-    console.log('skipped: no PostgreSQL server on this machine (pg_config not found)')
+    console.log(missing)
     return null
   }
   const bin = (name: string) => join(bindir, name)
@@ -103,11 +106,17 @@ function watch(places: readonly string[], user: { uid?: number; gid?: number }) 
   return guard
 }
 
-/** The server that the global set-up started; null without binaries. */
+/** The server that the files of a run share; null, with a message, without binaries. */
 export async function sharedPostgres(): Promise<SharedPostgres | null> {
   const { inject } = await import('vitest')
-  const shared = inject('postgres')
-  if (!shared) return null
+  const door = inject('postgres')
+  if (!door) {
+    console.log(missing)
+    return null
+  }
+  const answer = await fetch(door)
+  if (!answer.ok) throw new Error(`the shared PostgreSQL server did not start: ${await answer.text()}`)
+  const shared = (await answer.json()) as { readonly url: string; readonly folder: string }
   return {
     freshDatabase: () => createDatabase(shared.url, `template ${templateName}`),
     emptyDatabase: () => createDatabase(shared.url, ''),
@@ -171,6 +180,7 @@ interface FreshDatabase {
 /** Describes the same behaviour on the embedded database and, where there are binaries, on a server. */
 export async function forEachDatabase(name: string, tests: (database: FreshDatabase) => void): Promise<void> {
   const { afterAll, describe } = await import('vitest')
+  const { readConfig } = await import('@svc/platform')
   const postgres = await sharedPostgres()
   const folders: string[] = []
   const config = (env: Record<string, string>) => {
