@@ -1,15 +1,15 @@
 // The database: a PostgreSQL server, or PGlite in this process. Both are used through the same driver.
 import { setTimeout } from 'node:timers/promises'
-import { parseJson } from '@svc/proof'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
 import type { ConcurrencyLimits } from './concurrency.js'
-import { type Connections, isBusy, type LogGate, measured } from './connections.js'
+import { type Connections, type LogGate, measured } from './connections.js'
 import { startEmbedded } from './embedded.js'
 import { failureKind, isDriverUnavailable, isUnavailable, unavailable } from './failure.js'
 import { newDatabasePath } from './new-database.js'
 import { createOutage, fillPages, type Outage } from './outage.js'
+import { connect, poolOf } from './pool.js'
 import type { Scope } from './scope.js'
 
 export interface Database {
@@ -55,7 +55,7 @@ export interface Transaction {
  */
 export async function openDatabase(
   config: Config,
-  remark: Remark = nothing,
+  remark: Remark = () => undefined,
   new_database: string | null = newDatabasePath(),
 ): Promise<Database> {
   const outage = createOutage(config, remark)
@@ -120,23 +120,6 @@ const serverConnections = 10
 const answerTimeoutMs = 60_000
 const closeTimeoutMs = 3000
 
-/** How long a transaction waits for a connection, ms. */
-const acquireTimeoutMs = 5000
-
-function poolOf(connection: pg.ClientConfig, max: number): pg.Pool {
-  const types = new pg.TypeOverrides()
-  // bigint columns hold log indexes and step numbers, which the schemas keep below 2^53.
-  types.setTypeParser(pg.types.builtins.INT8, Number)
-  // Columns and results of these types quote evidence, such as details of violations.
-  types.setTypeParser(pg.types.builtins.JSON, parseJson)
-  types.setTypeParser(pg.types.builtins.JSONB, parseJson)
-  const pool = new pg.Pool({ ...connection, types, max, connectionTimeoutMillis: acquireTimeoutMs })
-  // A lost connection rejects the next statement on it, which reports the outage.
-  pool.on('error', nothing)
-  pool.on('connect', (client) => client.on('error', nothing))
-  return pool
-}
-
 /**
  * Holders within the process queue first, so that waiting for a lock of the server takes one connection and not the pool.
  * The embedded database needs only the queue: its connections share one session, which holds a lock as a whole.
@@ -173,18 +156,6 @@ async function underServerLock<T>(pool: pg.Pool, lock: number, outage: Outage, w
     )
   }
 }
-
-/** Rejects with UNAVAILABLE. A pool whose connections are all in use is no outage of the database. */
-async function connect(pool: pg.Pool, outage: Outage): Promise<pg.PoolClient> {
-  try {
-    return await pool.connect()
-  } catch (error) {
-    if (!isBusy(pool)) outage.failed(error)
-    throw unavailable(error)
-  }
-}
-
-function nothing(): void {}
 
 /**
  * Runs `work` in one transaction bound to the scope's organization by row-level security. Rejects with
