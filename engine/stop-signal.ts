@@ -5,7 +5,7 @@ const checkIntervalMs = 500
 
 /**
  * Resolves at SIGTERM and SIGINT. npm and npx pass signals only to the shell that they start, so that a program which they run would
- * go on without its caller, with its port and its database: there the end of that shell counts as a signal.
+ * continue without its caller, with its port and its database: there the end of that shell counts as a signal.
  */
 export function untilStopped({ npm_execpath }: Readonly<Record<string, string | undefined>>): Promise<void> {
   return new Promise((resolve) => {

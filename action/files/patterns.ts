@@ -8,7 +8,7 @@ export function isPattern(path: string): boolean {
 }
 
 /**
- * Whether a file matches: `*` and `?` stay within a name, `**` is any number of folders. A wildcard in front matches no name that is
+ * True if a file matches: `*` and `?` stay within a name, `**` is any number of folders. A wildcard in front matches no name that is
  * left out of folders; such a name is written out.
  */
 export function matcherOf(pattern: string): (file: string) => boolean {
@@ -18,7 +18,7 @@ export function matcherOf(pattern: string): (file: string) => boolean {
   return (file) => matches(parts, file.split('/'))
 }
 
-/** Whether files below the folder can match. */
+/** True if files below the folder can match. */
 export function entersOf(pattern: string): (folder: string) => boolean {
   const parts = pattern.split('/')
   const written = parts.filter((part) => part !== '**').map(nameMatcherOf)
@@ -69,7 +69,7 @@ export function folderOf(path: string): string {
   return plain.join('/') || '.'
 }
 
-/** Whether a file is selected: by its own path, by a folder as `svc validate` reads it, or by a pattern. */
+/** True if a file is selected: by its own path, by a folder as `svc validate` reads it, or by a pattern. */
 export function selectorOf(paths: readonly string[], isWanted: (file: string) => boolean): (file: string) => boolean {
   const selectors = paths.map((path) => {
     if (isPattern(path)) {

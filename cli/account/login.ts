@@ -107,7 +107,7 @@ function stateText(state: string, is_so: boolean | undefined): string {
   return is_so ? `, ${state}` : ''
 }
 
-/** Whether others on the network can read what is sent to the address. */
+/** True if others on the network can read what is sent to the address. */
 function isUnencrypted(url: string): boolean {
   return !/^https:|^http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|$)/.test(url)
 }

@@ -32,7 +32,7 @@ export async function documentIn(path: string, read: typeof readValue = readValu
   return isDocument ? { problem: whole.problem } : null
 }
 
-/** A broken first line is followed by another run; a broken document goes on with its members. */
+/** A broken first line is followed by another run; a broken document continues with its members. */
 function beginsDocument(first: string, second: string | null | undefined): boolean {
   if (second === undefined || /^[[{]+$/.test(first.trim())) return true
   return second !== null && !second.trimStart().startsWith('{')

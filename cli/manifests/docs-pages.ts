@@ -16,7 +16,7 @@ export function withMark(text: string): string {
   return `${mark}\n\n${text}`
 }
 
-/** Whether a path means a folder: an existing one, or one that has no ending of a Markdown file. */
+/** True if a path means a folder: an existing one, or one that has no ending of a Markdown file. */
 export async function isFolderName(path: string): Promise<boolean> {
   return !/\.(md|markdown)$/i.test(path) || (await stat(path).catch(() => null))?.isDirectory() === true
 }

@@ -51,7 +51,7 @@ export function totalsLine({ manifests, findings, skipped }: Validation): string
   ].join(' ')
 }
 
-/** Whether the findings make the command fail. */
+/** True if the findings make the command fail. */
 export function isFailure(findings: readonly Finding[], strict: boolean): boolean {
   return findings.some(({ severity }) => severity === 'error' || (strict && severity === 'warning'))
 }

@@ -35,7 +35,7 @@ function conflictOfHistory(facts: readonly Fact[]): readonly Fact[] | null {
   return null
 }
 
-/** Whether every step that the first counts is counted by the second. */
+/** True if every step that the first counts is counted by the second. */
 function isCountedBy(a: Pick<CountFact, 'of' | 'passed' | 'where'>, b: CountFact): boolean {
   const same_place = a.where === b.where || b.where === 'task'
   return same_place && (a.passed || !b.passed || !mayBeGate(a.of)) && isWithinKind(a.of, b.of)

@@ -57,7 +57,7 @@ function keyOf(kind: StepFacts): string {
   return kind.map(({ key }) => key).join()
 }
 
-/** Whether a step of the kind may happen in some task, in any order of the kinds before it: false is a proof. */
+/** True if a step of the kind may happen in some task, in any order of the kinds before it: false is a proof. */
 function mayHappen(goal: StepFacts, ways: Ways): boolean {
   const kinds = kindsBefore(goal, ways)
   if (kinds === null) return true

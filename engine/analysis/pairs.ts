@@ -58,7 +58,7 @@ function contradiction(a: Examined, b: Examined): AnalysisFinding | null {
 }
 
 /**
- * Whether one names at least what the other names of type, verb and name. That a tool of some name is of some type is a guess,
+ * True if one names at least what the other names of type, verb and name. That a tool of some name is of some type is a guess,
  * where one policy names the tool and the other the type.
  */
 function surelyMeet(a: Examined, b: Examined): boolean {
@@ -71,7 +71,7 @@ function headsOf({ region: { passed, violated } }: Examined): string[] {
   return ['step_type', 'verb', 'step_name'].filter((path) => lists.every((facts) => valuesIn(facts, path) !== null))
 }
 
-/** An approval lets a step pass all the same, and a policy that only observes is a trial. */
+/** An approval lets a step pass anyway, and a policy that only observes is a trial. */
 function isRequirement({ policy }: Examined): boolean {
   return policy.approval == null && policy.mode !== 'observe'
 }

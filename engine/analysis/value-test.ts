@@ -9,7 +9,7 @@ import { textOf } from '../rules/text.js'
 import { isNever } from './pattern-facts.js'
 
 export interface ValueTest {
-  /** Whether a value passes, as the engine evaluates it; null is a missing value. */
+  /** True if a value passes, as the engine evaluates it; null is a missing value. */
   readonly accepts: (value: unknown) => boolean
   /** How a list passes: as any value does, when some element passes, or when every element does. */
   readonly lists: 'whole' | 'some' | 'every'

@@ -52,7 +52,7 @@ export interface Attempts {
   readonly act: (act: () => void) => void
 }
 
-/** The first failure is reported, and the first success after it: what is to be written is in memory meanwhile. */
+/** The first failure is reported, and the first success after it: what is to be written is in memory in the meantime. */
 export function attempts(path: string, report: (line: string) => void): Attempts {
   let failing = false
   return {

@@ -67,7 +67,7 @@ function isSubset(part: ReadonlySet<string> | undefined, whole: ReadonlySet<stri
   return part !== undefined && [...part].every((key) => whole.has(key))
 }
 
-/** Whether `wide` selects at least the steps that `narrow` selects. */
+/** True if `wide` selects at least the steps that `narrow` selects. */
 function isWiderFilter(narrow: JsonMap, wide: JsonMap, ambiguous_counts: boolean): boolean {
   const kept = Object.keys(wide)
   if (!kept.every((path) => Object.hasOwn(narrow, path) && isWiderCondition(narrow[path], wide[path]))) return false

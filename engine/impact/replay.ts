@@ -68,7 +68,7 @@ const bounds = {
 const oneByOne = { maxTasks: 1, maxEnded: 1, maxPast: 0 }
 
 /**
- * Replays recorded tasks step by step. A step that would be blocked has happened all the same: the steps after it are
+ * Replays recorded tasks step by step. A step that would be blocked has happened anyway: the steps after it are
  * evaluated on the path that was recorded. A step that was recorded as blocked is evaluated, and joins no history.
  */
 export function createReplay(options: ReplayOptions): Replay {

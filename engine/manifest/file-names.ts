@@ -18,12 +18,12 @@ export function isLeftOut(name: string): boolean {
   return name.startsWith('.') || name === 'node_modules'
 }
 
-/** Whether readers of a folder read the file; `path` is relative to the folder, with `/`. */
+/** True if readers of a folder read the file; `path` is relative to the folder, with `/`. */
 export function isYamlInFolder(path: string): boolean {
   return isYamlFile(path) && !path.split('/').some(isLeftOut)
 }
 
-/** Whether the file of a folder can be a manifest: a YAML file that is read, and no tests. Its text says whether it is one. */
+/** True if the file of a folder can be a manifest: a YAML file that is read, and no tests. Its text says whether it is one. */
 export function isManifestInFolder(path: string): boolean {
   return isYamlInFolder(path) && !isTestFile(path)
 }

@@ -45,7 +45,7 @@ const checkManifest = lazyCheck(manifestShape, 'yaml')
 const checkTestFile = lazyCheck(testFileShape, 'yaml')
 
 /**
- * Reads a manifest; never throws. Any error makes the manifest invalid; its valid policies are returned all the same, for
+ * Reads a manifest; never throws. Any error makes the manifest invalid; its valid policies are returned anyway, for
  * callers that enforce as much as possible. Warnings also name steps of `tests_beside`, the tests of a file beside it.
  */
 export function parseManifest(text: string, file: string, tests_beside: readonly ManifestTest[] = []): ManifestReading {

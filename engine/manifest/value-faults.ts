@@ -69,7 +69,7 @@ export function specialStart({ code, lines, row, offset }: FaultContext): Diagno
   }
 }
 
-/** A value inside braces that begins with a bracket and goes on after it, such as the pattern in `{ pattern: [0-9]{6}$ }`. */
+/** A value inside braces that begins with a bracket and continues after it, such as the pattern in `{ pattern: [0-9]{6}$ }`. */
 function bracketsWithText(line: string): Omit<Diagnosis, 'row'> | null {
   const found = /[{,]\s*[\w.-]+: +((?:\[[^\]]*\]|\{[^}]*\})[^\s,}\]][^\s,]*)/.exec(line)
   if (found === null) return null

@@ -57,7 +57,7 @@ function othersAmong(digests: Iterable<string>, { labelOf }: AgentMemory): Other
   return least
 }
 
-/** Whether the step names an item, and nothing of others was written under the name. */
+/** True if the step names an item, and nothing of others was written under the name. */
 function isOwn({ names }: MemoryUse, { labelOf }: AgentMemory): boolean {
   return names.length > 0 && names.every((name) => labelOf(name) === 'own')
 }

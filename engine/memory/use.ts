@@ -28,7 +28,7 @@ const limits = { marks: 20_000, characters: 200_000 }
 /** What a text costs beside its characters. */
 const leafCost = 20
 
-/** Whether the step is about the memory of its agent. */
+/** True if the step is about the memory of its agent. */
 export function isOfMemory(step: Pick<Step, 'step_type'>): boolean {
   return canonicalType(step.step_type) === 'step.self'
 }

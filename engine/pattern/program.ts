@@ -108,7 +108,7 @@ function closure(instructions: readonly Instruction[], from: number, boundary: B
   return reached
 }
 
-/** Whether the text contains the strings that RE2JS finds necessary for a match. */
+/** True if the text contains the strings that RE2JS finds necessary for a match. */
 function possible(filter: Filter, text: string): boolean {
   if (filter.type === EXACT) return text.includes(filter.str)
   if (filter.type === AND) return filter.subs.every((one) => possible(one, text))

@@ -144,7 +144,7 @@ function reasonOf(outcome: 'block' | 'ask', worst: PolicyResult | undefined, oth
   return `\`${worst?.name}\` ${does}: ${worst?.violation_details?.reason}${more}`
 }
 
-/** Whether this violation blocks its step, or asks: the policy is critical and its scope is not the finished task. */
+/** True if this violation blocks its step, or asks: the policy is critical and its scope is not the finished task. */
 export function stopsStep(
   { severity, scope }: Pick<PolicyInput, 'severity' | 'scope'>,
   { mode, waived }: Pick<PolicyResult, 'mode' | 'waived'>,

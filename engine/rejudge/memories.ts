@@ -16,7 +16,7 @@ export class Memories {
   /** An agent without a memory here has one that the bundle does not show. */
   readonly #known = new Map<string, FollowedMemory>()
   readonly #forgotten = new Set<string>()
-  /** Whether the memory of every agent that is not known otherwise is empty. */
+  /** True if the memory of every agent that is not known otherwise is empty. */
   #isWhole: boolean
   #marks = 0
 

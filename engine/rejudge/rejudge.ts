@@ -184,7 +184,7 @@ export class Rejudge {
     if (facts === undefined) return 'agent_facts_unknown'
     const evaluated = history.evaluateRecorded(step, facts)
     const found = differences(recorded, committedResults(evaluated, read.policies))
-    // What this engine rejects it cannot evaluate; the results of the other policies are compared all the same.
+    // What this engine rejects it cannot evaluate; the results of the other policies are compared anyway.
     const own = found.filter(({ policy_id }) => policy_id === null || !read.rejected.has(policy_id))
     for (const difference of own) this.#note(log_index, record, difference, read)
     return own.length === 0 && found.length > 0 ? 'policy_unknown' : null

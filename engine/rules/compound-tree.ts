@@ -7,7 +7,7 @@ import { type Check, NOT_APPLICABLE, PASS, type RuleContext, type Violation } fr
 
 /** A rule that is not a combinator. */
 export interface Leaf {
-  /** Whether the rule can be applicable to a step of this type, verb and name; null when it can be applicable to any. */
+  /** True if the rule can be applicable to a step of this type, verb and name; null when it can be applicable to any. */
   readonly head: ((step: Step) => boolean) | null
   /** The types and names that `head` compares: other steps differ for it by their verb only. */
   readonly head_words: readonly string[]

@@ -66,7 +66,7 @@ export function compileTarget(
   }
 }
 
-/** Whether the pattern selects the type, verb and name of a step; null when it selects all. */
+/** True if the pattern selects the type, verb and name of a step; null when it selects all. */
 export function compileHead(pattern: StepPattern): ((step: Step) => boolean) | null {
   const tests = [...typeTests(pattern), ...headTests(pattern)]
   return tests.length === 0 ? null : (step) => tests.every((test) => test(step))

@@ -69,7 +69,7 @@ interface Hours {
   readonly days?: readonly Day[] | undefined
 }
 
-/** Whether an hour of a day, Monday = 0, is one of the hours. */
+/** True if an hour of a day, Monday = 0, is one of the hours. */
 function openHours({ start_hour: start, end_hour: end, days: named = weekdays }: Hours) {
   const days = new Set(named)
   return (hour: number, day: number): boolean => {

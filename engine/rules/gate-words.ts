@@ -56,7 +56,7 @@ const others = new Set([
   'completed',
 ])
 
-/** Whether the text is a word for a result, and so no payload. */
+/** True if the text is a word for a result, and so no payload. */
 export function isGateWord(text: string): boolean {
   const word = text.toLowerCase()
   return positive.has(word) || others.has(word)
@@ -89,7 +89,7 @@ export function digestOfGate(gate: Step): string | null {
   return /^[0-9a-f]{64}$/.test(digest) ? digest : null
 }
 
-/** Whether the step says what was checked: a check type, a result of a guard, or the digest of an action. */
+/** True if the step says what was checked: a check type, a result of a guard, or the digest of an action. */
 export function hasGateForm(step: Step): boolean {
   return checkType(step) !== null || digestOfGate(step) !== null || guards.some(({ get }) => get(step) !== null)
 }
@@ -109,7 +109,7 @@ export function gateProblem(gate: Step): string | null {
   }
 }
 
-/** Whether the gate says that a person said no. */
+/** True if the gate says that a person said no. */
 export function isRejection(gate: Step): boolean {
   try {
     const word = notPassed(gate)?.word

@@ -67,12 +67,12 @@ export function formsOf(text: string, words: readonly string[] = wordsOf(text)):
   return { words, wholes: wholesOf(text) }
 }
 
-/** Whether the value occurs in a text of the user or in a trusted output. */
+/** True if the value occurs in a text of the user or in a trusted output. */
 export function isGiven({ user, trusted }: Given, value: Value): boolean {
   return isIn(user, value) || isIn(trusted, value)
 }
 
-/** Whether the words occur in one of the texts, and its addresses, hosts and links as wholes. Spaces in account numbers do not count. */
+/** True if the words occur in one of the texts, and its addresses, hosts and links as wholes. Spaces in account numbers do not count. */
 export function isIn({ phrases, wholes }: Texts, value: Value): boolean {
   if (!value.wholes.every((whole) => wholes.has(whole))) return false
   if (phrases.has(value.words)) return true

@@ -48,7 +48,7 @@ function mailHost(text: string, local: string): HostReading {
   return host === null || severalHosts.test(host) ? null : { kind: 'host', host }
 }
 
-/** Whether the host is the allowed host or a subdomain of it. An address has no subdomains. */
+/** True if the host is the allowed host or a subdomain of it. An address has no subdomains. */
 export function isUnder(host: string, allowed: string): boolean {
   return host === allowed || (host.endsWith(`.${allowed}`) && !isAddress(allowed))
 }

@@ -38,7 +38,7 @@ export function kindTypes(kind: StepKind): readonly string[] | undefined {
   return typeof kind === 'string' ? [kind] : kind.step_types
 }
 
-/** Whether a recorded step is of the kind; `when_ambiguous` is the answer for a step with ambiguous fields. */
+/** True if a recorded step is of the kind; `when_ambiguous` is the answer for a step with ambiguous fields. */
 export function isOfKind(kind: StepKind, when_ambiguous: boolean, parameter: string): (recorded: Recorded) => boolean {
   if (typeof kind === 'string') {
     const type = canonicalType(kind)
@@ -48,7 +48,7 @@ export function isOfKind(kind: StepKind, when_ambiguous: boolean, parameter: str
   return ({ step }) => matches(step)
 }
 
-/** Whether an evaluated step is outside a selector; false for a step type, by which steps are selected before. */
+/** True if an evaluated step is outside a selector; false for a step type, by which steps are selected before. */
 export function outsideKind(kind: StepKind, parameter: string): (context: StepContext) => boolean {
   const isSuch = typeof kind === 'string' ? null : compileTarget(selectorPattern(kind), parameter)
   return (context) => isSuch !== null && !isSuch(context, context.step)
@@ -75,7 +75,7 @@ export function kindWords(kind: StepKind, noun: 'step' | 'steps'): string {
   return stepWords(kindPattern(kind), noun)
 }
 
-/** Whether the pattern selects gates only. */
+/** True if the pattern selects gates only. */
 export function isGate({ step_types }: StepPattern): boolean {
   return step_types?.length === 1 && canonicalType(step_types[0] ?? '') === 'step.gate'
 }

@@ -58,7 +58,7 @@ export function compileStepField(path: string, parameter: string): (step: Step) 
   return stepGetter(segments)
 }
 
-/** Whether a field of a step or of its context can have two values at once: a path into the properties or the attributes. */
+/** True if a field of a step or of its context can have two values at once: a path into the properties or the attributes. */
 export function canBeAmbiguous(path: string): boolean {
   const [first = '', ...rest] = path.split('.')
   if (first === 'context') return false

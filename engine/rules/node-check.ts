@@ -18,7 +18,7 @@ export interface NodeRule<B> {
   readonly next: (before: B, type: string) => B
   /** As of a tracker, for a rule that looks for gates. */
   readonly end?: ((before: B) => B) | undefined
-  /** Whether the node is valid after the preceding nodes; null when it is not checked. */
+  /** True if the node is valid after the preceding nodes; null when it is not checked. */
   readonly fits: (type: string, before: B, step: Step) => boolean | null
   /** The same for the step that is evaluated, where the check needs more than the step. */
   readonly fits_now?: (context: StepContext) => boolean | null

@@ -173,7 +173,7 @@ function patternIn({ step_type, verb, property_filter: filter }: ValueOf<typeof 
   return kindPattern(step_type, { verb, filter, named: { verb: 'verb', filter: 'property_filter' } })
 }
 
-/** Whether the pattern selects the steps whose meaning is not known, and only these. */
+/** True if the pattern selects the steps whose meaning is not known, and only these. */
 function isUnknown({ step_types, verbs, step_names, filter }: StepPattern): boolean {
   const types = step_types?.map(canonicalType)
   return (

@@ -8,9 +8,9 @@ export interface Phrases {
   readonly size: number
   readonly add: (words: readonly string[]) => void
   readonly has: (words: readonly string[]) => boolean
-  /** Whether words next to each other in one of the texts are these letters when nothing is between them. */
+  /** True if words next to each other in one of the texts are these letters when nothing is between them. */
   readonly spells: (letters: string) => boolean
-  /** Whether the word occurs in any text. */
+  /** True if the word occurs in any text. */
   readonly knows: (word: string) => boolean
 }
 

@@ -190,7 +190,7 @@ export interface RuleDescription {
   readonly together?: (old: JsonMap, next: JsonMap) => 'same' | 'stricter' | 'looser' | 'changed'
 }
 
-/** Whether a rule takes the target filter; `writes`: its verbs default to the writing verbs, and step.exec is a target too. */
+/** True if a rule takes the target filter; `writes`: its verbs default to the writing verbs, and step.exec is a target too. */
 type Targets = boolean | 'writes'
 
 /** A rule that is not a combinator, with any parameters. */

@@ -21,7 +21,7 @@ function folded(value: unknown): unknown {
   return typeof value === 'string' ? value.normalize('NFKC').trim().toLowerCase().replace(/\.+$/, '') : value
 }
 
-/** Whether a number, a flag or a text is the wanted one, written as another type: `"500"` is 500, `"True"` and 1 are true. */
+/** True if a number, a flag or a text is the wanted one, written as another type: `"500"` is 500, `"True"` and 1 are true. */
 export function isSameScalar(wanted: unknown, value: unknown): boolean {
   if (typeof wanted === typeof value) return false
   if (typeof wanted === 'boolean') return flagIn(value) === wanted
@@ -48,7 +48,7 @@ export function numberIn(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined
 }
 
-/** Whether a text holds digits but is not a plain number: no limit can be checked against it. */
+/** True if a text holds digits but is not a plain number: no limit can be checked against it. */
 export function isUnclearNumber(value: unknown): boolean {
   return typeof value === 'string' && numberIn(value) === undefined && /\d/.test(value)
 }

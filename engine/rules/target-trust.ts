@@ -23,7 +23,7 @@ export function targetTrust(step: Step): string | null {
   return flagged
 }
 
-/** Whether the step leaves the organization. Throws AmbiguousField for a flag that contradicts `target.trust`, and for another value. */
+/** True if the step leaves the organization. Throws AmbiguousField for a flag that contradicts `target.trust`, and for another value. */
 export function externalCall(step: Step): boolean {
   const trusted = trust(step.properties)
   if (step.is_external_call === undefined) return trusted === 'external'
@@ -32,7 +32,7 @@ export function externalCall(step: Step): boolean {
   return step.is_external_call
 }
 
-/** Whether the step leaves the organization, where one answer must be stored: an ambiguous flag counts as true. */
+/** True if the step leaves the organization, where one answer must be stored: an ambiguous flag counts as true. */
 export function isExternalCall(step: Step): boolean {
   try {
     return externalCall(step)

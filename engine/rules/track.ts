@@ -13,19 +13,19 @@ import {
 } from './rule.js'
 
 /**
- * Whether a step of a required kind satisfies the requirement: a gate only when it passed. A gate with the digest of an action
+ * True if a step of a required kind satisfies the requirement: a gate only when it passed. A gate with the digest of an action
  * approves this action and no other (docs/design/engine.md §3).
  */
 export function satisfies({ type, step }: Recorded): boolean {
   return type !== 'step.gate' || (gateProblem(step) === null && digestOfGate(step) === null)
 }
 
-/** Whether the step is a gate for one action. Rules about the order of steps do not see it. */
+/** True if the step is a gate for one action. Rules about the order of steps do not see it. */
 export function isBoundGate({ type, step }: Recorded): boolean {
   return type === 'step.gate' && digestOfGate(step) !== null
 }
 
-/** Whether a step of this type ends its task. */
+/** True if a step of this type ends its task. */
 export function isEndType(type: string): boolean {
   return type === 'task.end' || type === 'task.error'
 }

@@ -64,7 +64,7 @@ function isOpenAtStart(word: string): boolean {
   return word.startsWith('@') && (word.includes('.') || bare(word) === '@')
 }
 
-/** Whether the match ends in a sign that leads to the next word, such as `https://` and `mia@`; `50%` does not. */
+/** True if the match ends in a sign that leads to the next word, such as `https://` and `mia@`; `50%` does not. */
 function isOpenAtEnd(word: string, matches: Matcher): boolean {
   let to = word.length
   let leads = false

@@ -67,7 +67,7 @@ function canonicalNumber(number: string): string {
 
 const symbol = /^[^\p{L}\p{N}\p{M}_]$/u
 
-/** Whether a word is a single character that is not of a run. */
+/** True if a word is a single character that is not of a run. */
 function isSymbol(word: string): boolean {
   const code = word.charCodeAt(0)
   if (word.length === 1 && code < 128) return kinds[code] === SYMBOL

@@ -1,5 +1,5 @@
 // Decisions whose steps are not recorded yet: what was allowed may have happened without a record, and what was blocked may
-// have happened all the same (docs/adr/0051-decisions-and-metadata.md).
+// have happened anyway (docs/adr/0051-decisions-and-metadata.md).
 import { isoTime, type Step } from '@svc/schemas'
 import type { UnrecordedLine } from '../trace/sinks/sink.js'
 import type { DecisionFile } from './decision-file.js'

@@ -18,7 +18,7 @@ export interface StepFacts {
   readonly now: number
 }
 
-/** Whether the agent does something outside by the step, which can be evaluated before; a blocked one was not done. */
+/** True if the agent does something outside by the step, which can be evaluated before; a blocked one was not done. */
 export function isAct(step: Behavior): boolean {
   const type = canonicalType(step.step_type)
   const isReceived = type === 'step.message' && step.verb === 'GET'

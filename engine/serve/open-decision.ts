@@ -21,7 +21,7 @@ export function violationsOf(policies: readonly PolicyResult[], obeyed: boolean)
   return (
     policies
       .filter(({ violated, waived }) => violated && !waived)
-      // A stop is a decision of people: only a step that ran all the same is worth an incident.
+      // A stop is a decision of people: only a step that ran anyway is worth an incident.
       .filter(({ rule_type }) => !(obeyed && rule_type === 'stopped'))
       .map(({ violated: _violated, rule_type: _rule, message: _message, ...violation }) => ({
         ...violation,

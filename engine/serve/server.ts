@@ -144,7 +144,7 @@ function evaluation({ engine, meter }: ServerParts, bodies: BodyReader, write: E
   }
 }
 
-/** Whether a Prefer header asks for `return=minimal` (RFC 7240 §2); the first of several values counts. */
+/** True if a Prefer header asks for `return=minimal` (RFC 7240 §2); the first of several values counts. */
 function prefersMinimal(header: string | string[] | undefined): boolean {
   if (header === undefined) return false
   const preferences = String(header).split(',')

@@ -26,7 +26,7 @@ export class PoliciesRejected extends Error {
 
 /**
  * Resolves after the first fetch, also when the platform cannot be reached. Rejects with PoliciesRejected when it rejects the key,
- * the agent or the path and no earlier policies are on disk: an engine that starts all the same would allow every step.
+ * the agent or the path and no earlier policies are on disk: an engine that starts anyway would allow every step.
  */
 export async function apiSource(parts: ApiSourceParts): Promise<PolicySource> {
   const closing = new AbortController()

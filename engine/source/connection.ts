@@ -33,12 +33,12 @@ const minWaitMs = 50
 
 export const notConnected: Connection = { holds: null, max_wait: maxWait, is_cut: false, is_hasty: false }
 
-/** How long the platform may hold the next request, seconds; the TTL never ends meanwhile. */
+/** How long the platform may hold the next request, seconds; the TTL never ends in the meantime. */
 export function waitOf({ max_wait, is_cut }: Connection, { failures, ttl }: Memory): number {
   return is_cut || failures > 0 ? 0 : Math.min(max_wait, Math.floor((ttl * 0.8) / 1000))
 }
 
-/** Whether the failure of a request that was held says nothing about the platform. */
+/** True if the failure of a request that was held says nothing about the platform. */
 export function isCut(result: FetchResult, { wait, took }: Held): boolean {
   return result.kind === 'failed' && result.is_cut && wait > 0 && took >= minHeldMs
 }

@@ -116,7 +116,7 @@ function usable({ current }: Memory, cache: PolicyCache, now: number, report: (l
   return loaded.set.count > 0 ? { loaded, etag: cached.etag } : null
 }
 
-/** The platform confirms the policies in effect: rejected policies that it offered meanwhile no longer count. */
+/** The platform confirms the policies in effect: rejected policies that it offered in the meantime no longer count. */
 function afterConfirmation(memory: Memory, { clock }: LearnParts): Learned {
   const { current, ttl } = memory
   const load_state = isGoverned(current.load_state) ? 'enforcing' : current.load_state

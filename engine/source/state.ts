@@ -13,7 +13,7 @@ export interface CacheState {
   readonly expired: boolean
 }
 
-/** Whether policies are in effect; the other states allow every step (docs/design/engine.md §6). */
+/** True if policies are in effect; the other states allow every step (docs/design/engine.md §6). */
 export function isGoverned(load_state: LoadState): boolean {
   return load_state === 'enforcing' || load_state === 'stale_cache'
 }

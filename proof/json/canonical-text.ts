@@ -40,7 +40,7 @@ function plainValue(text: string): unknown {
   }
 }
 
-/** Whether all members are in the order of UTF-16 code units; also false for a value that is deeper than any request. */
+/** True if all members are in the order of UTF-16 code units; also false for a value that is deeper than any request. */
 function isOrdered(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (depth >= maxRequestDepth) return false

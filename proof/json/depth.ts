@@ -15,7 +15,7 @@ export const maxPolicyDepth = 3_200
  */
 export const maxStoredDepth = 4_000
 
-/** Whether the value has more levels than the limit; deeper levels are not visited. */
+/** True if the value has more levels than the limit; deeper levels are not visited. */
 export function isDeeperThan(value: unknown, limit: number): boolean {
   if (isShallow(value, Math.min(limit, maxRequestDepth))) return false
   let level = containersIn([value])

@@ -13,7 +13,7 @@ export type JsonReading = { readonly value: unknown; readonly problem: null } | 
 /** What evidence must not contain although it is JSON. Duplicate names and lone surrogates are never accepted. */
 export interface Strictness {
   readonly maxDepth: number
-  /** Whether an integer literal is read exactly; a literal with a point or an exponent is read as the nearest double. */
+  /** True if an integer literal is read exactly; a literal with a point or an exponent is read as the nearest double. */
   readonly isExact: (literal: string) => boolean
   readonly inexact: string
 }

@@ -13,7 +13,7 @@ export function endOfString(text: string, start: number): number {
   return -1
 }
 
-/** True if the text goes on with a colon: the string before it is the name of a member. */
+/** True if the text continues with a colon: the string before it is the name of a member. */
 export function isName(text: string, from: number): boolean {
   for (let index = from; index < text.length; index++) {
     const code = text.charCodeAt(index)

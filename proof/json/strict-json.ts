@@ -85,7 +85,7 @@ function namesIn(text: string): number {
   return names
 }
 
-/** Whether an odd number of backslashes is before the quote. */
+/** True if an odd number of backslashes is before the quote. */
 function isEscaped(text: string, quote: number): boolean {
   let before = quote - 1
   while (text.charCodeAt(before) === backslash) before -= 1

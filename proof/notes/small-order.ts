@@ -6,7 +6,7 @@ const p = 2n ** 255n - 19n
 const y8 = 2707385501144840649318225287225658788936804267575313519463743609750303402022n
 const smallOrder = new Set([0n, 1n, p - 1n, y8, p - y8])
 
-/** Whether 32 bytes encode a point of small order; y may be unreduced, and x = 0 may have a sign. */
+/** True if 32 bytes encode a point of small order; y may be unreduced, and x = 0 may have a sign. */
 export function isSmallOrder(key: Uint8Array): boolean {
   const bytes = Buffer.from(key).reverse()
   const y = BigInt(`0x${bytes.toString('hex') || '0'}`) & (2n ** 255n - 1n)

@@ -24,7 +24,7 @@ export interface EntryInTask {
   readonly previous_occurred_at: number | null
   /** Published roots by size: at least those of the size that the record names. */
   readonly published: PublishedRoots
-  /** Whether the log records an erasure of the payload at this log index. */
+  /** True if the log records an erasure of the payload at this log index. */
   readonly is_erased: (log_index: number) => boolean
   /** Size of the checkpoint that the previous entry names. */
   readonly previous_after: number

@@ -52,7 +52,7 @@ function isSpan(value: unknown): boolean {
   )
 }
 
-/** Whether one of the spans contains the log index. */
+/** True if one of the spans contains the log index. */
 export function covers(spans: readonly IndexSpan[], log_index: number): boolean {
   return spans.some(([first, last]) => log_index >= first && log_index <= last)
 }

@@ -45,7 +45,7 @@ export function restartIn(
   }
 }
 
-/** Whether the name is that of the log itself or of one of its earlier epochs. */
+/** True if the name is that of the log itself or of one of its earlier epochs. */
 export function isPastOf(origin: string, name: string): boolean {
   const [own, other] = [epochIn(origin), epochIn(name)]
   return own !== null && other !== null && other.log === own.log && other.number <= own.number

@@ -139,7 +139,7 @@ function split(size: number): number {
   return power
 }
 
-/** Whether the proof shows that the leaf is at `index` of the tree with this root (RFC 9162 §2.1.3.2). */
+/** True if the proof shows that the leaf is at `index` of the tree with this root (RFC 9162 §2.1.3.2). */
 export function verifyInclusion(leaf: Hash, index: number, size: number, proof: readonly Hash[], root: Hash): boolean {
   if (!isCount(index) || !isCount(size) || index >= size || !areHashes([leaf, ...proof])) return false
   let at = index
@@ -159,7 +159,7 @@ export function verifyInclusion(leaf: Hash, index: number, size: number, proof: 
 }
 
 /**
- * Whether the proof shows that the tree with root `old` and `first` leaves is the beginning of the one with root `now` and
+ * True if the proof shows that the tree with root `old` and `first` leaves is the beginning of the one with root `now` and
  * `second` leaves (RFC 9162 §2.1.4.2). False for an empty tree, which is the beginning of every tree.
  */
 export function verifyConsistency(

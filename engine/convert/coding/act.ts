@@ -46,7 +46,7 @@ export interface ResultAct {
   /** False for a refusal that only the words of the result show, which a tool of others could return as well. */
   readonly is_certain: boolean
   readonly exit_code: number | null
-  /** The sub-agent that was started and goes on in the background; null for another result. */
+  /** The sub-agent that was started and continues in the background; null for another result. */
   readonly launched: string | null
   /** The tool, where a result names it; null for a result that only has the id of its call. */
   readonly name: string | null

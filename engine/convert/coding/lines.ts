@@ -15,7 +15,7 @@ export function formatOfLine(value: unknown): CodingFormatName | null {
   return isCodexLine(value) ? 'codex' : null
 }
 
-/** The value of a line; `is_open` when the text may go on. */
+/** The value of a line; `is_open` when the text may continue. */
 export type LineReading =
   | { readonly value: unknown; readonly problem: null }
   | { readonly problem: string; readonly is_open: boolean }

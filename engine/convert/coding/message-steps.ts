@@ -67,7 +67,7 @@ export function noticeBody(content: unknown): Body {
   }
 }
 
-/** The summary that the agent goes on with: what it remembers of its own conversation, and no message of the user. */
+/** The summary that the agent continues with: what it remembers of its own conversation, and no message of the user. */
 export function summaryBody(content: unknown): Body {
   return {
     step_type: 'step.self',

@@ -1,4 +1,4 @@
-// Work that can be interrupted: it yields between two of its parts, so that its caller can do something else meanwhile.
+// Work that can be interrupted: it yields between two of its parts, so that its caller can do something else in the meantime.
 
 export type Sliced<T> = Generator<void, T, void>
 

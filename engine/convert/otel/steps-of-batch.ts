@@ -32,7 +32,7 @@ export interface BatchStep {
   readonly same_as?: string
   /** The span that shows the step. */
   readonly span: Span
-  /** Whether it ends the task: other spans should go before it. */
+  /** True if it ends the task: other spans should go before it. */
   readonly is_end: boolean
 }
 

@@ -1,4 +1,4 @@
-// Lines on their way into the files of a journal; what the disk does not take can be read all the same.
+// Lines on their way into the files of a journal; what the disk does not take can be read anyway.
 import { lineBuffer } from './line-buffer.js'
 import type { Segments } from './segments.js'
 
@@ -20,7 +20,7 @@ export function createWriter(
     problem: buffer.problem,
     room: buffer.room,
     unwritten: buffer.unwritten,
-    /** As of the segments, and then what the disk does not take: it is sent all the same. */
+    /** As of the segments, and then what the disk does not take: it is sent anyway. */
     read: async (offset: number, length: number) => {
       const found = await segments.read(offset, length)
       if (found.bytes.length > 0 || buffer.isEmpty()) return { ...found, offset: Math.max(offset, found.offset) }

@@ -107,7 +107,7 @@ function oncePerTurn(act: () => void) {
   }
 }
 
-/** Lines as bytes. A partial write goes on where the disk stopped, so that no line is torn. */
+/** Lines as bytes. A partial write continues where the disk stopped, so that no line is torn. */
 function encodedParts() {
   let parts: { readonly bytes: Buffer; readonly lines: number }[] = []
   /** Not encoded yet. */

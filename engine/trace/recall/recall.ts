@@ -20,7 +20,7 @@ export function fileBytes(path: string): TraceBytes {
 }
 
 export interface Recall {
-  /** Whether the trace may have steps of the task; a promise while the part from before this start is scanned. */
+  /** True if the trace may have steps of the task; a promise while the part from before this start is scanned. */
   readonly holds: (task_id: string) => boolean | Promise<boolean>
   /** The steps of the task, its ends included. */
   readonly steps: (task_id: string) => Promise<PastSteps>

@@ -78,7 +78,7 @@ function propertiesOf(step: Behavior, properties: JsonMap): JsonMap {
   return { ...others, content: { ...(isMap(content) ? content : {}), trust } }
 }
 
-/** Whether `content` states labels otherwise than as `content.trust`. */
+/** True if `content` states labels otherwise than as `content.trust`. */
 function hasLabels(properties: JsonMap): boolean {
   const { content } = properties
   if (typeof content === 'string') return true

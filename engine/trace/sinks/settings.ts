@@ -8,7 +8,7 @@ export interface LogSettings {
   readonly logLocation?: string | undefined
   readonly logFormat?: string | undefined
   readonly agentKey?: string | undefined
-  /** Whether the policies come from a platform. */
+  /** True if the policies come from a platform. */
   readonly from_platform: boolean
   readonly env: Environment
 }

@@ -47,7 +47,7 @@ export type TraceLine =
       /** The evaluation that found the violation: with the policy it identifies the incident. */
       readonly evaluation_id: string
       readonly violation: Omit<StepViolation, 'message' | 'violation_details'> & { readonly violation_details: unknown }
-      /** Whether the recorded step ran; absent for a registration, and for a task that ended without a step. */
+      /** True if the recorded step ran; absent for a registration, and for a task that ended without a step. */
       readonly effect?: Effect
       /** A violated policy, or a blocked step that was executed. */
       readonly reason: 'violated' | 'executed_although_blocked'
