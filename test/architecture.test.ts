@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const packages = ['schemas', 'library', 'proof', 'engine', 'cli', 'platform', 'app', 'action']
+const packages = ['schemas', 'library', 'proof', 'engine', 'adapters', 'cli', 'platform', 'app', 'action']
 const generated = new Set([
   'schemas/types.ts',
   'schemas/documents.ts',
@@ -58,7 +58,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   library: [],
   proof: ['schemas'],
   engine: ['schemas', 'library', 'proof'],
-  cli: ['schemas', 'proof', 'engine'],
+  adapters: ['schemas', 'proof', 'engine'],
+  cli: ['schemas', 'proof', 'engine', 'adapters'],
   platform: ['schemas', 'library', 'proof', 'engine'],
   app: ['schemas', 'engine', 'platform'],
   action: ['schemas', 'engine'],

@@ -1,7 +1,8 @@
 // The script of a shell for all commands.
 import { rules } from '@svc/engine'
-import { findingKinds, formatNames } from '@svc/engine/parts'
+import { findingKinds } from '@svc/engine/parts'
 import type { Command } from 'commander'
+import { formatNames } from '../import/formats.js'
 import { bashScript } from './bash.js'
 import { fishScript } from './fish.js'
 import { type KnownWords, wordsOf } from './words.js'

@@ -1,7 +1,7 @@
 // Files that are compressed or not JSON at all, told by their first bytes: their lines could only be reported as unreadable.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import type { FormatName } from '@svc/engine/parts'
 import { shellWord } from '../called-as.js'
+import type { FormatName } from './formats.js'
 import { type Source, stdinName } from './source.js'
 
 const gzip = Buffer.from([0x1f, 0x8b])

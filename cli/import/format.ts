@@ -1,9 +1,10 @@
 // The word FORMAT of `svc import`, and the command with the right one.
-import { didYouMean, type FormatName, formatNames, formatOf } from '@svc/engine/parts'
+import { didYouMean } from '@svc/engine/parts'
 import { shellWord } from '../called-as.js'
 import { UsageError } from '../errors.js'
 import { defaultStart } from './default-start.js'
 import { firstValueIn } from './document.js'
+import { type FormatName, formatNames, formatOf } from './formats.js'
 import { type ImportOptions, isSessionFormat } from './options.js'
 import { withSources } from './source.js'
 import { listed } from './words.js'

@@ -2,10 +2,11 @@
 import { readFileSync, statSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { type ToolMap, toolMapProblems } from '@svc/engine'
-import { type FormatName, readYaml } from '@svc/engine/parts'
+import { readYaml } from '@svc/engine/parts'
 import { parseTimestamp } from '@svc/schemas'
 import { UsageError } from '../errors.js'
 import { defaultStart } from './default-start.js'
+import type { FormatName } from './formats.js'
 import { baseName, isFileOfRuns } from './source.js'
 
 export interface ImportOptions {

@@ -1,9 +1,10 @@
 // `svc import`: two readings of the files, so that they are never in memory as a whole.
-import type { FormatName } from '@svc/engine/parts'
+
 import { printable } from '@svc/proof'
 import { UsageError } from '../errors.js'
 import { createFileTarget } from './file.js'
 import { commandWith, formatNamed, type ImportCall } from './format.js'
+import type { FormatName } from './formats.js'
 import { guessedTools } from './guesses.js'
 import { type ImportPlan, planImport } from './options.js'
 import { createPlatformTarget } from './platform.js'

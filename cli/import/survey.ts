@@ -1,7 +1,8 @@
 // The facts about all runs that the first step needs, and the messages about everything that is not a run.
-import type { FormatName } from '@svc/engine/parts'
+
 import { UsageError } from '../errors.js'
 import { binaryReason } from './binary.js'
+import type { FormatName } from './formats.js'
 import { type Fault, type ImportReader, isFault, type Seen } from './reader.js'
 import type { Source } from './source.js'
 import { type Expected, faultText, noRunsText, otherFormatOf } from './unreadable.js'

@@ -1,7 +1,8 @@
 // Messages about files, lines and documents that are not runs.
-import { descriptionOf, type FormatName, formatNames, formatOf, hasMessages } from '@svc/engine/parts'
+import { descriptionOf, hasMessages } from '@svc/engine/parts'
 import { printable } from '@svc/proof'
 import { shellWord } from '../called-as.js'
+import { type FormatName, formatNames, formatOf } from './formats.js'
 import { isSessionFormat } from './options.js'
 import type { Fault } from './reader.js'
 import { listed } from './words.js'

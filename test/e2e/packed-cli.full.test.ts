@@ -65,6 +65,7 @@ describe('the packed command', () => {
     const { packages } = JSON.parse(readFileSync(join(home, 'package-lock.json'), 'utf8')) as { packages: object }
     const names = Object.keys(packages).map((path) => path.replace('node_modules/', ''))
     expect(names.filter((name) => name !== '').sort()).toEqual([
+      '@svc/adapters',
       '@svc/cli',
       '@svc/engine',
       '@svc/library',

@@ -1,8 +1,9 @@
 // The files of the sub-agents of a session, when its own file is imported alone: they are beside it.
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { type FormatName, placeOfLine } from '@svc/engine/parts'
+import { placeOfLine } from '@svc/adapters/sessions'
 import { firstValueIn } from '../document.js'
+import type { FormatName } from '../formats.js'
 import { baseName, type Source } from '../source.js'
 
 /** True for a file that an import of a folder reads: folders of agents have other files as well. */

@@ -1,6 +1,7 @@
 // The lines of a file of sessions. A file that is being written may end in the middle of a line.
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import { type LineReading, readLine, readLines, valuesOfSession } from '@svc/engine/parts'
+import { type LineReading, readLine, valuesOfSession } from '@svc/adapters/sessions'
+import { readLines } from '@svc/engine/parts'
 import { documentIn } from '../document.js'
 
 /** A line with its value, or with the reason why it has none; `torn` is the beginning of one. */

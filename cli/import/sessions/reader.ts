@@ -1,6 +1,7 @@
 // The transcripts of coding agents: a task is a session, whose lines are in one file, and those of its sub-agents in others.
 import { createHash } from 'node:crypto'
-import { type CodingFormatName, createSession, type Session, taskIdOf } from '@svc/engine/parts'
+import { type CodingFormatName, createSession, type Session } from '@svc/adapters/sessions'
+import { taskIdOf } from '@svc/engine/parts'
 import type { Behavior } from '@svc/schemas'
 import type { ImportPlan } from '../options.js'
 import type { ImportReader, Recorded } from '../reader.js'

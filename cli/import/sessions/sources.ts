@@ -1,7 +1,7 @@
 // The files of an import of sessions.
 import { statSync } from 'node:fs'
-import type { FormatName } from '@svc/engine/parts'
 import { UsageError } from '../../errors.js'
+import type { FormatName } from '../formats.js'
 import { isSessionFormat } from '../options.js'
 import type { Source } from '../source.js'
 import { companionsOf, isTranscript } from './companions.js'

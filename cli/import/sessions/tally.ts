@@ -1,5 +1,5 @@
 // What is in the files besides acts, counted by kind, so that an import leaves nothing out silently.
-import type { OtherLine } from '@svc/engine/parts'
+import type { OtherLine } from '@svc/adapters/sessions'
 import type { Remarks } from '../reader.js'
 import { countOf } from '../words.js'
 import type { Places } from './places.js'

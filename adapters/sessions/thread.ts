@@ -1,5 +1,5 @@
 // The agent of a session or one of its sub-agents: the answer of the model in progress, and the calls without a result.
-import type { Body } from '../step-body.js'
+import type { Body } from '@svc/engine/parts'
 import type { Act, CallAct, ResultAct, SessionLine } from './act.js'
 import { contentOf } from './content.js'
 import { modelBody } from './message-steps.js'

@@ -1,5 +1,5 @@
 // What each act of a line means for the agent or sub-agent that it is of.
-import type { Body } from '../step-body.js'
+import type { Body } from '@svc/engine/parts'
 import type { Act, CallAct, ModelPart, ResultAct, SessionLine, Usage } from './act.js'
 import { knownTool } from './known-tools.js'
 import {

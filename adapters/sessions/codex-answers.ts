@@ -1,6 +1,6 @@
 // The items of one answer of a model: Codex writes each on a line, without an id of the answer.
+import { present } from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'
-import { present } from '../transcript.js'
 import type { ModelPart } from './act.js'
 import { nameOf } from './content.js'
 

@@ -1,8 +1,7 @@
 // The lines of Codex (`~/.codex/sessions/…/rollout-*.jsonl`), with the items in `payload` or, in older files, as the line
 // itself. Facts about the format: docs/design/engine.md §10.
+import { idOf, isMap } from '@svc/engine/parts'
 import { type JsonMap, parseTimestamp } from '@svc/schemas'
-import { isMap } from '../is-map.js'
-import { idOf } from '../transcript.js'
 import { type LineReader, otherLine, type SessionFacts, type SessionLine } from './act.js'
 import { createCodexEvents } from './codex-events.js'
 import { createCodexItems, isItem } from './codex-items.js'

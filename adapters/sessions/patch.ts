@@ -1,6 +1,6 @@
 // The files of a patch in the form of `apply_patch`: sections that begin with `*** Add File:`, `*** Update File:` or
+import type { Verb } from '@svc/engine/parts'
 // `*** Delete File:`.
-import type { Verb } from '../tool-words.js'
 
 export interface PatchedFile {
   readonly verb: Verb

@@ -1,7 +1,6 @@
 // The events of Codex: what the user wrote, the tokens, and the end of each command and turn. Most of them repeat items.
+import { idOf, isMap } from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'
-import { isMap } from '../is-map.js'
-import { idOf } from '../transcript.js'
 import { type Act, otherLine, type ResultAct, type Usage } from './act.js'
 import type { CodexItems } from './codex-items.js'
 import type { ItemReading } from './codex-user.js'

@@ -1,8 +1,6 @@
 // Outputs of tools in the items of Codex.
+import { idOf, isMap, readable } from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'
-import { readable } from '../exact.js'
-import { isMap } from '../is-map.js'
-import { idOf } from '../transcript.js'
 import type { Refusal, ResultAct } from './act.js'
 import { contentOf, nameOf } from './content.js'
 

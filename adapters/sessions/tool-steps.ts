@@ -1,10 +1,18 @@
 // The steps of one call of a tool with its result.
+import { meaningOf, type ToolMap } from '@svc/engine'
+import {
+  argumentsOf,
+  type Body,
+  callId,
+  eachShallow,
+  isMap,
+  type Meanings,
+  readable,
+  readHost,
+  shallow,
+  type ToolMeaning,
+} from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'
-import { readHost } from '../../rules/host.js'
-import { readable, shallow } from '../exact.js'
-import { isMap } from '../is-map.js'
-import { argumentsOf, type Body, callId, eachShallow } from '../step-body.js'
-import { type Meanings, meaningOf, type ToolMap, type ToolMeaning } from '../tools.js'
 import type { CallAct, ResultAct } from './act.js'
 import { contentOf } from './content.js'
 import { type CodingFormatName, type KnownTool, knownTool } from './known-tools.js'

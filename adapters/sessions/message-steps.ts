@@ -1,7 +1,6 @@
 // The steps of a session that are no calls of tools: answers of the model, messages, summaries, interruptions.
+import { type Body, callView, eachShallow, shallow, withUser } from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'
-import { shallow } from '../exact.js'
-import { type Body, callView, eachShallow, withUser } from '../step-body.js'
 import type { ResultAct } from './act.js'
 import { contentOf } from './content.js'
 import type { ModelAnswer } from './model-answer.js'

@@ -1,7 +1,6 @@
 // The lines of Claude Code (`~/.claude/projects/<folder>/<session>.jsonl`). Facts about the format: docs/design/engine.md §10.
+import { idOf, isMap } from '@svc/engine/parts'
 import { type JsonMap, parseTimestamp } from '@svc/schemas'
-import { isMap } from '../is-map.js'
-import { idOf } from '../transcript.js'
 import {
   type Act,
   type LineReader,

@@ -1,5 +1,5 @@
 // Steps in the order of their lines, given out as far as no later line can change them.
-import type { Body } from '../step-body.js'
+import type { Body } from '@svc/engine/parts'
 import type { SessionFacts } from './act.js'
 
 /** What acts in a session: the agent, or one of its sub-agents. */

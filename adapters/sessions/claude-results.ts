@@ -1,7 +1,6 @@
 // Results of tools in the lines of Claude Code, and how a refused call is told apart from one that failed.
+import { idOf, isMap } from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'
-import { isMap } from '../is-map.js'
-import { idOf } from '../transcript.js'
 import type { Refusal, ResultAct } from './act.js'
 import { contentOf } from './content.js'
 

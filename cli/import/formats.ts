@@ -1,10 +1,7 @@
 // All formats of `svc import`, and the format that a value shows.
 
-import type { CodingFormatName } from './coding/known-tools.js'
-import { codingFormatNames, formatOfLine } from './coding/lines.js'
-import { isMap } from './is-map.js'
-import { isOtlp } from './otel/otlp.js'
-import { formatOfRun, type RunFormatName, runFormatNames } from './run-formats.js'
+import { type CodingFormatName, codingFormatNames, formatOfLine } from '@svc/adapters/sessions'
+import { formatOfRun, isMap, isOtlp, type RunFormatName, runFormatNames } from '@svc/engine/parts'
 
 export type FormatName = RunFormatName | CodingFormatName | 'otel' | 'trace'
 

@@ -1,9 +1,9 @@
 // Contents of transcripts as steps keep them: texts as they are, images by their digest.
+
 import { createHash } from 'node:crypto'
+import { depthOf, isMap, maxValueDepth } from '@svc/engine/parts'
 import { parseJson } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
-import { depthOf, maxValueDepth } from '../exact.js'
-import { isMap } from '../is-map.js'
 
 /** Blocks of text alone as one text; other blocks as a list, each image by its digest. */
 export function contentOf(content: unknown): unknown {

@@ -1,7 +1,6 @@
 // Lines of transcripts: their values, and what a first reading must know of them.
+import { isMap, readValue } from '@svc/engine/parts'
 import { type JsonMap, parseTimestamp } from '@svc/schemas'
-import { isMap } from '../is-map.js'
-import { readValue } from '../json-value.js'
 import { agentOf, claudeSessionOf, isClaudeLine } from './claude.js'
 import { codexSessionOf, isCodexLine } from './codex.js'
 import { lenientValue } from './content.js'

@@ -1,13 +1,14 @@
 // Transcripts of coding agents as steps: what each line becomes, and that a session which has grown begins with the same steps.
 import { readFileSync } from 'node:fs'
+import { type CodingFormatName, createSession } from '@svc/adapters/sessions'
 import type { ToolMap } from '@svc/engine'
-import { type CodingFormatName, createChecker, createSession } from '@svc/engine/parts'
+import { createChecker } from '@svc/engine/parts'
 import { parseStrictJson } from '@svc/proof'
 import { type Behavior, documents, type JsonMap, verbProblem } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { readLine } from '../../engine/convert/coding/lines.js'
+import { readLine } from '../../adapters/sessions/lines.js'
 import { claudeLine, codexLine, sessionId } from '../support/sessions.js'
 
 interface SessionCase {

@@ -1,9 +1,9 @@
 // From the lines of one session to its steps (docs/adr/0054-coding-agent-transcripts.md). Steps are numbered in the order
 // of the lines, and a step is given out only when later lines cannot change it: a session that has grown begins with the
 // same steps.
+import type { ToolMap } from '@svc/engine'
+import { type Body, eachShallow, meaningsBy } from '@svc/engine/parts'
 import type { Behavior, JsonMap } from '@svc/schemas'
-import { type Body, eachShallow } from '../step-body.js'
-import { meaningsBy, type ToolMap } from '../tools.js'
 import type { LineReader, OtherLine, SessionFacts } from './act.js'
 import { createClaudeReader } from './claude.js'
 import { createCodexReader } from './codex.js'

@@ -1,7 +1,6 @@
 // The items of a conversation of Codex: messages, reasoning, calls and their outputs.
+import { idOf, isMap } from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'
-import { isMap } from '../is-map.js'
-import { idOf } from '../transcript.js'
 import { type Act, type CallAct, otherLine, type ResultAct } from './act.js'
 import { type CodexAnswers, createCodexAnswers } from './codex-answers.js'
 import { codexResult } from './codex-results.js'

@@ -1,7 +1,6 @@
 // The tools that coding agents bring with them: what each does, and which of its arguments policies read.
+import type { Body, Verb } from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'
-import type { Body } from '../step-body.js'
-import type { Verb } from '../tool-words.js'
 
 export type CodingFormatName = 'claude-code' | 'codex'
 
