@@ -268,7 +268,6 @@ describe('the platform', () => {
     const doors: Readonly<Record<string, readonly string[]>> = {
       knex: ['platform/db'],
       pg: ['platform/db'],
-      'pg-boss': ['platform/db/boss.ts'],
       '@electric-sql/pglite': ['platform/db/embedded.ts'],
       express: ['platform/http', 'platform/health.ts', 'platform/dashboard'],
       helmet: ['platform/http/app.ts'],

@@ -6,12 +6,8 @@ import { type Database, withUnscopedTransaction } from './db.js'
 interface Rights {
   readonly user: string
   readonly database: string
-  /** The name of the database as a statement writes it. */
-  readonly database_ident: string
   /** Can create tables. */
   readonly can_create: boolean
-  /** Can create the schema of the jobs, or it has its tables already. */
-  readonly can_create_schema: boolean
   readonly can_create_role: boolean
   readonly role_exists: boolean
   /** Whether the tables of this program exist. */
@@ -26,11 +22,7 @@ export async function assertRights(db: Database): Promise<void> {
   const rights = await withUnscopedTransaction(db, async (tx) => {
     const [row] = await tx.query<Rights>(`
       select quote_ident(current_user) as user, current_database() as database,
-        quote_ident(current_database()) as database_ident,
         coalesce(has_schema_privilege(to_regnamespace('public'), 'create'), false) as can_create,
-        has_database_privilege(current_database(), 'create') or exists (
-          select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
-          where n.nspname = 'svc_jobs' and c.relname = 'version') as can_create_schema,
         u.rolsuper or u.rolcreaterole as can_create_role,
         r.oid is not null as role_exists, to_regclass('public.org_log') is not null as has_tables,
         u.rolsuper or coalesce(pg_has_role(r.oid, 'member'), false)
@@ -57,12 +49,11 @@ function roleLost(user: string): PlatformError {
 
 /** The statements that grant the missing rights; a user who creates the role can also grant it. */
 function missing(rights: Rights): string[] {
-  const { user, database_ident, can_create, can_create_schema, can_create_role, role_exists, can_become } = rights
+  const { user, can_create, can_create_role, role_exists, can_become } = rights
   const needsRole = !role_exists && !can_create_role
   const needsGrant = needsRole || (role_exists && !can_become)
   return [
     ...(needsGrant ? [`${needsRole ? 'create role svc_app nologin; ' : ''}grant svc_app to ${user};`] : []),
     ...(can_create ? [] : [`grant usage, create on schema public to ${user};`]),
-    ...(can_create_schema ? [] : [`grant create on database ${database_ident} to ${user};`]),
   ]
 }

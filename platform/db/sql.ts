@@ -68,3 +68,13 @@ export async function readByIndex(tx: Transaction): Promise<void> {
   // The planner counts a disabled scan as so costly that it compiles the query, which takes longer than the list.
   await tx.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
 }
+
+/** Runs `work` as the owner of the tables in a transaction of an organization, whose role cannot write the tables of the queue. */
+export async function asOwner(tx: Transaction, work: () => Promise<void>): Promise<void> {
+  const [before] = await tx.query<{ role: string }>(
+    `select current_setting('role') as role, set_config('role', 'none', true)`,
+  )
+  await work()
+  // After an error the transaction is rolled back, and the role with it.
+  await tx.query(`select set_config('role', $1, true)`, [before?.role])
+}

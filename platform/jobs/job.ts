@@ -54,16 +54,18 @@ export interface JobTimes {
   readonly unseen: number
 }
 
-/** The settings of the queue of a job, as pg-boss names them. */
-export function queueSettings(job: Job) {
-  const isCoalesced = job.key !== undefined || job.schedule !== undefined
-  return {
-    // `short`: one waiting job per key, and one of a schedule.
-    policy: isCoalesced ? ('short' as const) : ('standard' as const),
-    retryLimit: job.retries ?? (job.schedule === undefined ? 3 : 0),
-    retryDelay: job.retry_delay_seconds ?? 5,
-    retryBackoff: true,
-    // Later than the run has failed by itself, and than a killed process is noticed.
-    expireInSeconds: job.timeout_seconds + 60,
-  }
+export function retriesOf({ retries, schedule }: Job): number {
+  return retries ?? (schedule === undefined ? 3 : 0)
+}
+
+/** One job per key waits; those of a schedule have one key. */
+export function keyOf({ key, schedule }: Job, data: JobData): string | null {
+  return key?.(data) ?? (schedule === undefined ? null : '')
+}
+
+const maxRetrySeconds = 3600
+
+/** The delay before the repetition that follows so many runs. */
+export function retrySeconds({ retry_delay_seconds = 5 }: Job, runs: number): number {
+  return Math.min(maxRetrySeconds, retry_delay_seconds * 2 ** (runs - 1))
 }

@@ -1,50 +1,52 @@
-// What the job room reads and writes beside pg-boss, in the same tables.
+// The tables of the queue.
+import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import { utcText } from '../db/sql.js'
 import type { JobData } from './job.js'
 import type { Owner } from './places.js'
 
+interface NewJob {
+  readonly name: string
+  /** Null for a job that waits beside others of its name. */
+  readonly key: string | null
+  readonly data: JobData
+  readonly retries: number
+  readonly after_seconds?: number
+  readonly isUrgent?: boolean
+}
+
+/**
+ * Adds a job, or makes the one with its key that waits start earlier. That one stays locked until the transaction ends, so that its
+ * run sees what the transaction writes.
+ */
+export async function addJobUnscoped(
+  tx: Transaction,
+  { name, key, data, retries, after_seconds = 0, isUrgent = false }: NewJob,
+): Promise<void> {
+  await tx.query(
+    `insert into jobs (name, key, data, retries, is_urgent, run_at) values ($1, $2, $3, $4, $5, now() + $6 * interval '1 second')
+     on conflict (name, key) where started_at is null do update
+       set run_at = least(jobs.run_at, excluded.run_at), is_urgent = jobs.is_urgent or excluded.is_urgent
+       where jobs.run_at > excluded.run_at or (excluded.is_urgent and not jobs.is_urgent)`,
+    [name, key, JSON.stringify(data), retries, isUrgent, after_seconds],
+  )
+}
+
 /** The queues among `names` with a job that can start now. */
 export async function dueQueuesUnscoped(tx: Transaction, names: readonly string[]): Promise<string[]> {
   const rows = await tx.query<{ name: string }>(
     `select q.name from unnest($1::text[]) q(name) cross join lateral (
-       select from svc_jobs.job j where j.name = q.name and j.state < 'active' and j.start_after < now() limit 1) due`,
+       select from jobs j where j.name = q.name and j.process_id is null and j.run_at <= now() limit 1) due`,
     [names],
   )
   return rows.map(({ name }) => name)
 }
 
-/** Makes a waiting job start earlier, when the same job was sent again with a shorter delay or a higher priority. */
-export async function bringForwardUnscoped(
-  tx: Transaction,
-  name: string,
-  key: string | null,
-  { after_seconds, priority }: { readonly after_seconds: number; readonly priority: number },
-): Promise<void> {
-  await tx.query(
-    `update svc_jobs.job set start_after = least(start_after, now() + $3 * interval '1 second'), priority = greatest(priority, $4)
-     where name = $1 and state = 'created' and singleton_key is not distinct from $2
-       and (start_after > now() + $3 * interval '1 second' or priority < $4)`,
-    [name, key, after_seconds, priority],
-  )
-}
-
-/** Says that a process is alive. */
-export async function beatUnscoped(tx: Transaction, process_id: string): Promise<void> {
-  await tx.query(
-    'insert into svc_jobs.processes (id, seen_at) values ($1, now()) on conflict (id) do update set seen_at = now()',
-    [process_id],
-  )
-}
-
-export async function forgetProcessUnscoped(tx: Transaction, process_id: string): Promise<void> {
-  await tx.query('delete from svc_jobs.processes where id = $1', [process_id])
-}
-
 export interface FetchedJob {
-  readonly id: string
-  readonly data: JobData | null
-  readonly retry_count: number
+  readonly id: number
+  readonly data: JobData
+  /** The number of this run, from 1. */
+  readonly attempts: number
 }
 
 interface Fetching {
@@ -58,8 +60,8 @@ interface Fetching {
 
 /**
  * Starts jobs that are due, workspaces in turn: first those with the fewest running jobs of this process, then those whose last
- * turn is the longest ago; within a workspace as pg-boss orders jobs. Jobs without a workspace have their own turn. The column of
- * the result holds the process until then.
+ * turn is the longest ago; within a workspace the urgent ones first, then in the order in which they were sent. Jobs without a
+ * workspace have their own turn.
  */
 export function fetchInTurnUnscoped(
   tx: Transaction,
@@ -68,17 +70,16 @@ export function fetchInTurnUnscoped(
   return tx.query<FetchedJob>(
     `with due as (
        select id, coalesce(data->>'org_id', id::text) as owner, row_number() over (
-         partition by coalesce(data->>'org_id', id::text) order by priority desc, created_on, id) as place
-       from svc_jobs.job where name = $1 and state < 'active' and start_after < now()),
+         partition by coalesce(data->>'org_id', id::text) order by is_urgent desc, id) as place
+       from jobs where name = $1 and process_id is null and run_at <= now()),
      next as (
-       select j.id from svc_jobs.job j join due on due.id = j.id
+       select j.id from jobs j join due on due.id = j.id
        left join unnest($4::text[], $5::int[], $6::bigint[]) as known(owner, taken, turn) on known.owner = due.owner
-       where j.name = $1 and j.state < 'active' and coalesce(known.taken, 0) + due.place <= $3
-       order by coalesce(known.taken, 0) + due.place, coalesce(known.turn, 0), j.priority desc, j.created_on, j.id
+       where j.process_id is null and coalesce(known.taken, 0) + due.place <= $3
+       order by coalesce(known.taken, 0) + due.place, coalesce(known.turn, 0), j.is_urgent desc, j.id
        limit $2 for update of j skip locked)
-     update svc_jobs.job j set state = 'active', started_on = now(), output = jsonb_build_object('process', $7::text),
-       retry_count = j.retry_count + case when j.started_on is null then 0 else 1 end
-     from next where j.name = $1 and j.id = next.id returning j.id, j.data, j.retry_count`,
+     update jobs j set process_id = $7, started_at = now(), attempts = j.attempts + 1
+     from next where j.id = next.id returning j.id, j.data, j.attempts`,
     [
       name,
       max,
@@ -91,47 +92,68 @@ export function fetchInTurnUnscoped(
   )
 }
 
-/** Whether the process still runs the job: false once it was given to another one. The row stays locked. */
-export async function isHeldUnscoped(tx: Transaction, process_id: string, name: string, id: string): Promise<boolean> {
+/** A run that this process has begun. */
+interface Held {
+  readonly process_id: string
+  readonly id: number
+}
+
+/** Deletes a job that has ended. False, without a change, if another process was given the job. */
+export async function endJobUnscoped(tx: Transaction, { process_id, id }: Held): Promise<boolean> {
+  const rows = await tx.query('delete from jobs where id = $1 and process_id = $2 returning id', [id, process_id])
+  return rows.length > 0
+}
+
+/**
+ * Lets a job run again after so many seconds, up to twice that, because jobs often fail together; an interrupted run does not count.
+ * False, without a change, if another process was given the job.
+ */
+export async function repeatJobUnscoped(
+  tx: Transaction,
+  { process_id, id }: Held,
+  { after_seconds, counts }: { readonly after_seconds: number; readonly counts: boolean },
+): Promise<boolean> {
   const rows = await tx.query(
-    `select 1 from svc_jobs.job where name = $2 and id = $3 and state = 'active' and output->>'process' = $1 for update`,
-    [process_id, name, id],
+    `update jobs set process_id = null, run_at = now() + $3 * (1 + random()) * interval '1 second', attempts = attempts - $4::int
+     where id = $1 and process_id = $2 returning id`,
+    [id, process_id, after_seconds, counts ? 0 : 1],
   )
   return rows.length > 0
 }
 
-/** Lets the runs of processes start again that were not seen alive for so many ms; returns the number of these processes. */
-export async function requeueLostUnscoped(tx: Transaction, ms: number): Promise<number> {
-  const rows = await tx.query<{ id: string }>(
-    `delete from svc_jobs.processes where seen_at < now() - $1 * interval '1 millisecond' returning id`,
-    [ms],
-  )
-  const ids = rows.map(({ id }) => id)
-  if (ids.length > 0) await tx.query(`${requeueKilled} and output->>'process' = any($1::text[])`, [ids])
-  return ids.length
-}
-
-/** Lets runs that were interrupted start again at once. pg-boss counts a job with a start as repeated. */
-export async function requeueUnscoped(tx: Transaction, name: string, ids: readonly string[]): Promise<void> {
+/** Notes that a process is alive. */
+export async function beatUnscoped(tx: Transaction, process_id: string): Promise<void> {
   await tx.query(
-    `update svc_jobs.job set state = 'retry', start_after = now(), started_on = null
-     where name = $1 and id = any($2::uuid[]) and state = 'active'`,
-    [name, ids],
+    'insert into job_processes (id, seen_at) values ($1, now()) on conflict (id) do update set seen_at = now()',
+    [process_id],
   )
 }
 
 /**
- * Lets the runs of a killed process start again; only for a database that no other process uses. A job whose runs may have
- * ended the process has failed after one run more than it may be repeated.
+ * Forgets the processes that a condition names, and lets their jobs start again at once. A job whose runs may have ended its process
+ * has failed after one run more than it may be repeated.
  */
-export async function requeueAllUnscoped(tx: Transaction): Promise<void> {
-  await tx.query(requeueKilled)
+async function forget(tx: Transaction, condition: string, value: unknown): Promise<void> {
+  const rows = await tx.query(`delete from job_processes where ${condition} returning id`, [value])
+  if (rows.length === 0) return
+  const isLeft = 'process_id is not null and not exists (select from job_processes p where p.id = process_id)'
+  await tx.query(`delete from jobs where ${isLeft} and attempts > retries + 1`)
+  await tx.query(`update jobs set process_id = null, run_at = now() where ${isLeft}`)
 }
 
-const requeueKilled = `update svc_jobs.job set start_after = now(),
-  state = case when retry_count <= retry_limit then 'retry' else 'failed' end::svc_jobs.job_state,
-  completed_on = case when retry_count <= retry_limit then null else now() end
-  where state = 'active'`
+/** Forgets the processes that have been silent for so many ms. */
+export function forgetSilentUnscoped(tx: Transaction, ms: number): Promise<void> {
+  return forget(tx, `seen_at < now() - $1 * interval '1 millisecond'`, ms)
+}
+
+export function forgetProcessUnscoped(tx: Transaction, process_id: string): Promise<void> {
+  return forget(tx, 'id = $1', process_id)
+}
+
+/** Forgets every process but this one; only for a database that no other process uses. */
+export function forgetOthersUnscoped(tx: Transaction, process_id: string): Promise<void> {
+  return forget(tx, 'id <> $1', process_id)
+}
 
 /** A run that has ended; times are ms since 1970. */
 export interface EndedRun {
@@ -145,19 +167,29 @@ export interface EndedRun {
 export async function recordRunUnscoped(tx: Transaction, { name, started_at, ended_at, error }: EndedRun) {
   const [column, more] = error === null ? ['completed_at', ''] : ['failed_at', ', last_error = $4']
   await tx.query(
-    `insert into svc_jobs.last_runs (name, started_at, ${column}, last_error)
+    `insert into job_runs (name, started_at, ${column}, last_error)
      values ($1, to_timestamp($2 / 1000.0), to_timestamp($3 / 1000.0), $4)
      on conflict (name) do update set started_at = excluded.started_at, ${column} = excluded.${column}${more}`,
     [name, started_at, ended_at, error],
   )
 }
 
-/** The start of the last run that has ended, by name; ms since 1970. */
-export async function lastStartsUnscoped(tx: Transaction): Promise<Map<string, number>> {
+/** The minute of its schedule for which each job was sent last, or its last start without one; ms since 1970, by name. */
+export async function lastDueUnscoped(tx: Transaction): Promise<Map<string, number>> {
   const rows = await tx.query<{ name: string; at: number }>(
-    'select name, extract(epoch from started_at)::float8 * 1000 as at from svc_jobs.last_runs',
+    'select name, extract(epoch from coalesce(due_at, started_at))::float8 * 1000 as at from job_runs',
   )
   return new Map(rows.map(({ name, at }) => [name, at]))
+}
+
+/** Notes that a scheduled job is sent for this minute, ms since 1970. False if a process has sent it already. */
+export async function claimDueUnscoped(tx: Transaction, name: string, due: number): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into job_runs (name, due_at) values ($1, $2) on conflict (name) do update set due_at = excluded.due_at
+     where job_runs.due_at is null or job_runs.due_at < excluded.due_at returning name`,
+    [name, isoTime(due)],
+  )
+  return rows.length > 0
 }
 
 export interface QueueState {
@@ -173,13 +205,13 @@ export interface QueueState {
 export async function queueStatesUnscoped(tx: Transaction, names: readonly string[]): Promise<Map<string, QueueState>> {
   const rows = await tx.query<QueueState & { name: string }>(
     `select q.name, coalesce(j.waiting, 0) as waiting, coalesce(j.active, 0) as active,
-       ${utcText('greatest(r.started_at, j.started_on)')} as last_started_at,
+       ${utcText('greatest(r.started_at, j.started_at)')} as last_started_at,
        ${utcText('r.completed_at')} as last_completed_at, ${utcText('r.failed_at')} as last_failed_at, r.last_error
-     from unnest($1::text[]) q(name) left join svc_jobs.last_runs r on r.name = q.name
+     from unnest($1::text[]) q(name) left join job_runs r on r.name = q.name
      left join (
-       select name, count(*) filter (where state < 'active')::int as waiting,
-         count(*) filter (where state = 'active')::int as active, max(started_on) filter (where state = 'active') as started_on
-       from svc_jobs.job where state < 'completed' group by name) j on j.name = q.name`,
+       select name, count(*) filter (where process_id is null)::int as waiting, count(process_id)::int as active,
+         max(started_at) filter (where process_id is not null) as started_at
+       from jobs group by name) j on j.name = q.name`,
     [names],
   )
   return new Map(rows.map(({ name, ...state }) => [name, state]))
@@ -193,7 +225,7 @@ export async function waitingUnscoped(tx: Transaction, names: readonly string[])
   const rows = await tx.query<{ name: string; waiting: number }>(
     `select q.name, w.waiting from unnest($1::text[]) q(name) cross join lateral (
        select count(*)::int as waiting from (
-         select from svc_jobs.job j where j.name = q.name and j.state < 'active' limit ${maxCounted}) counted) w`,
+         select from jobs j where j.name = q.name and j.process_id is null limit ${maxCounted}) counted) w`,
     [names],
   )
   return new Map(rows.map(({ name, waiting }) => [name, waiting]))

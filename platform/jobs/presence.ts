@@ -1,6 +1,6 @@
-// Which processes are alive. Jobs that a killed process ran start again on another one, long before they expire.
+// Which processes are alive. Jobs that a killed process ran start again on another one.
 import { type Database, withUnscopedTransaction } from '../db/db.js'
-import { beatUnscoped, forgetProcessUnscoped, requeueLostUnscoped } from './jobs-store.js'
+import { beatUnscoped, forgetProcessUnscoped, forgetSilentUnscoped } from './jobs-store.js'
 
 export interface Presence {
   /** Says that this process is alive, and lets the jobs of those start again that are not. Rejects with UNAVAILABLE. */
@@ -21,7 +21,7 @@ export function createPresence(db: Database, process_id: string, unseen: number,
       const isSettled = at - since > unseen
       await withUnscopedTransaction(db, async (tx) => {
         await beatUnscoped(tx, process_id)
-        if (isSettled) await requeueLostUnscoped(tx, unseen)
+        if (isSettled) await forgetSilentUnscoped(tx, unseen)
       })
       last = now()
     },

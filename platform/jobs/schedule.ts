@@ -1,7 +1,4 @@
-// When scheduled jobs are due. pg-boss has a schedule of its own, whose worker ends the process when the database fails
-// between two of its statements.
-import { createHash } from 'node:crypto'
-import { isoTime } from '@svc/schemas'
+// When scheduled jobs are due.
 
 const minuteMs = 60_000
 /** How far back a process looks for a run that was missed while none was running. */
@@ -60,14 +57,4 @@ export function lastDue(schedule: Schedule, after: number, until: number): numbe
   const earliest = Math.max(after, until - maxMissedMs)
   for (let at = Math.floor(until / minuteMs) * minuteMs; at > earliest; at -= minuteMs) if (schedule(at)) return at
   return null
-}
-
-/** The id of a scheduled run, the same in every process: the database stores it once. */
-export function runId(name: string, due: number): string {
-  const hex = createHash('sha256')
-    .update(`svc.job/1\0${name}\0${isoTime(due)}`)
-    .digest('hex')
-  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
-    '-',
-  )
 }

@@ -1,22 +1,19 @@
-// Runs the jobs of one queue, workspaces in turn. pg-boss's own worker knows no workspaces, waits for a whole batch before it
-// fetches again, and ends the process when the database fails at the end of a run.
+// Runs the jobs of one queue, workspaces in turn.
 import { setTimeout as delay } from 'node:timers/promises'
 import { onOneLine } from '@svc/engine/parts'
 import type { Logger } from 'pino'
-import { type Boss, executorIn } from '../db/boss.js'
 import { type Resources, withUnscopedTransaction } from '../db/db.js'
-import { type Job, type JobData, type JobTimes, queueSettings, type Send } from './job.js'
+import { type Job, type JobData, type JobTimes, retriesOf, retrySeconds, type Send } from './job.js'
 import {
+  endJobUnscoped,
   type FetchedJob,
   fetchInTurnUnscoped,
-  isHeldUnscoped,
   recordRunUnscoped,
-  requeueUnscoped,
+  repeatJobUnscoped,
 } from './jobs-store.js'
 import { createPlaces } from './places.js'
 
 export interface WorkerParts extends Resources {
-  readonly boss: Boss
   /** The id of this process. */
   readonly process_id: string
   readonly logger: Logger
@@ -50,7 +47,7 @@ interface Running {
 
 export function createWorker(parts: WorkerParts, job: Job): Worker {
   const { closing, lost, times } = parts
-  const running = new Map<string, Running>()
+  const running = new Map<number, Running>()
   const ended = { completed: 0, failed: 0, interrupted: 0 }
   const concurrency = job.concurrency ?? 1
   let fetching: Promise<void> | null = null
@@ -61,7 +58,7 @@ export function createWorker(parts: WorkerParts, job: Job): Worker {
   const canFetch = () => isWanted && !closing.aborted && places.free() > 0
   const start = (fetched: FetchedJob) => {
     const stop = new AbortController()
-    const leave = places.enter(String(fetched.data?.org_id ?? fetched.id))
+    const leave = places.enter(String(fetched.data.org_id ?? fetched.id))
     const run = runJob(parts, job, fetched, stop).then((result) => {
       ended[result] += 1
       running.delete(fetched.id)
@@ -111,7 +108,7 @@ async function runJob(parts: WorkerParts, job: Job, fetched: FetchedJob, stop: A
   const failure = await failureOf(parts, job, fetched, stop)
   const isInterrupted = failure !== null && stop.signal.reason === closing.reason && closing.aborted
   if (failure !== null && !isInterrupted) {
-    const will_retry = fetched.retry_count < queueSettings(job).retryLimit
+    const will_retry = isRepeated(job, fetched)
     logger.error({ job: job.name, err: failure, will_retry }, `the job \`${job.name}\` failed`)
   }
   const outcome = { started_at, failure, isInterrupted }
@@ -140,7 +137,7 @@ async function failureOf(parts: WorkerParts, job: Job, { data }: FetchedJob, sto
     signal.addEventListener('abort', wait, { once: true })
   })
   try {
-    await Promise.race([run(job, data ?? {}, signal, send), abandoned])
+    await Promise.race([run(job, data, signal, send), abandoned])
     return null
   } catch (error) {
     return signal.aborted ? signal.reason : (error ?? new Error('it failed without a reason'))
@@ -161,20 +158,27 @@ interface Outcome {
   readonly isInterrupted: boolean
 }
 
+function isRepeated(job: Job, { attempts }: FetchedJob): boolean {
+  return attempts <= retriesOf(job)
+}
+
 /**
  * Stores the result of a run: completed, failed, or interrupted by the end of the process; none when the job was given to another
- * process meanwhile. Rejects with UNAVAILABLE.
+ * process in the meantime. Rejects with UNAVAILABLE.
  */
-function settle(parts: WorkerParts, { name }: Job, { id }: FetchedJob, outcome: Outcome): Promise<void> {
-  const { db, boss, clock, process_id } = parts
+function settle(parts: WorkerParts, job: Job, fetched: FetchedJob, outcome: Outcome): Promise<void> {
+  const { db, clock, process_id } = parts
   const { started_at, failure, isInterrupted } = outcome
+  const held = { process_id, id: fetched.id }
   return withUnscopedTransaction(db, async (tx) => {
-    if (!(await isHeldUnscoped(tx, process_id, name, id))) return
-    if (isInterrupted) return requeueUnscoped(tx, name, [id])
+    if (isInterrupted) return void (await repeatJobUnscoped(tx, held, { after_seconds: 0, counts: false }))
+    const again = { after_seconds: retrySeconds(job, fetched.attempts), counts: true }
+    const isOwn =
+      failure !== null && isRepeated(job, fetched)
+        ? await repeatJobUnscoped(tx, held, again)
+        : await endJobUnscoped(tx, held)
     const error = failure === null ? null : textOf(failure)
-    if (error === null) await boss.complete(name, id, {}, { db: executorIn(tx) })
-    else await boss.fail(name, id, { message: error }, { db: executorIn(tx) })
-    await recordRunUnscoped(tx, { name, started_at, ended_at: clock(), error })
+    if (isOwn) await recordRunUnscoped(tx, { name: job.name, started_at, ended_at: clock(), error })
   })
 }
 

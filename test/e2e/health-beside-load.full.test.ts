@@ -29,7 +29,7 @@ async function fillQueue() {
   await (await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: '0' })).terminate()
   const db = await openDatabase(readConfig({ SVC_DATA_DIR: data_dir }).value)
   await withUnscopedTransaction(db, (tx) =>
-    tx.query(`insert into svc_jobs.job (name, data) select 'prune-log', '{}' from generate_series(1, ${waitingJobs})`),
+    tx.query(`insert into jobs (name, data) select 'prune-log', '{}' from generate_series(1, ${waitingJobs})`),
   )
   await db.close()
 }

@@ -17,8 +17,8 @@ const tables = [
 
 /** Keeps scheduled jobs from running in a database, for tests that move the clock by months and prune themselves. */
 export function withoutJobs(sql: Sql): void {
-  sql(`create function svc_jobs.skip() returns trigger language plpgsql as 'begin return null; end';
-    create trigger skip before insert on svc_jobs.job for each row execute function svc_jobs.skip()`)
+  sql(`create function skip_job() returns trigger language plpgsql as 'begin return null; end';
+    create trigger skip before insert on jobs for each row execute function skip_job()`)
 }
 
 /** Copies the log as it is now. */

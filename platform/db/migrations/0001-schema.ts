@@ -5,13 +5,14 @@ import { events } from '../schema/events.js'
 import { git } from '../schema/git.js'
 import { incidents } from '../schema/incidents.js'
 import { isolation, role } from '../schema/isolation.js'
+import { jobs } from '../schema/jobs.js'
 import { log } from '../schema/log.js'
 import { policies } from '../schema/policies.js'
 import { tasks } from '../schema/tasks.js'
 import { tenants } from '../schema/tenants.js'
 
 export async function up(knex: Knex): Promise<void> {
-  for (const tables of [role, tenants, access, policies, git, log, tasks, incidents, events, isolation])
+  for (const tables of [role, tenants, access, policies, git, log, tasks, incidents, events, jobs, isolation])
     await knex.raw(tables)
 }
 

@@ -2,7 +2,6 @@
 import { productVersion } from '@svc/schemas'
 import knexModule, { type Knex } from 'knex'
 import { PlatformError } from '../../errors.js'
-import { migrateJobTables } from '../boss.js'
 import { type Database, withUnscopedTransaction } from '../db.js'
 import * as schema from './0001-schema.js'
 
@@ -38,7 +37,6 @@ export function migrate(db: Database): Promise<void> {
     } finally {
       await knex.destroy()
     }
-    await migrateJobTables(db)
   })
 }
 

@@ -13,7 +13,6 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const makeRole = 'create role svc_app nologin; grant svc_app to'
 const useSchema = 'grant usage, create on schema public to'
-const useDatabase = 'grant create on database % to'
 
 describe.skipIf(!hasPostgres())('a database user', () => {
   // A separate server, on which no other test has created the role.
@@ -28,13 +27,13 @@ describe.skipIf(!hasPostgres())('a database user', () => {
       'without any right',
       'create role "An App" login',
       '"An App"',
-      [`${makeRole} "An App";`, `${useSchema} "An App";`, `${useDatabase} "An App";`],
+      [`${makeRole} "An App";`, `${useSchema} "An App";`],
     ],
     [
       'on a server with the role',
       'create role second login',
       'second',
-      ['grant svc_app to second;', `${useSchema} second;`, `${useDatabase} second;`],
+      ['grant svc_app to second;', `${useSchema} second;`],
     ],
     [
       'who owns the database',
@@ -42,18 +41,7 @@ describe.skipIf(!hasPostgres())('a database user', () => {
       'third',
       ['grant svc_app to third;'],
     ],
-    [
-      'who can create roles',
-      'create role fourth login createrole',
-      'fourth',
-      [`${useSchema} fourth;`, `${useDatabase} fourth;`],
-    ],
-    [
-      'who can create schemas',
-      'create role fifth login; grant create on database % to fifth',
-      'fifth',
-      ['grant svc_app to fifth;', `${useSchema} fifth;`],
-    ],
+    ['who can create roles', 'create role fourth login createrole', 'fourth', [`${useSchema} fourth;`]],
   ]
   it.each(users)('%s gets the statements to run, and then starts', async (_, made, user, statements) => {
     const admin = postgres.emptyDatabase()

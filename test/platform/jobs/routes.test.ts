@@ -57,7 +57,7 @@ describe.skipIf(postgres === null)('GET /api/v1/jobs', () => {
   it('shows the message of a failure to the operator of the installation, not to the admin of a workspace', async () => {
     postgres?.psql(url, 'alter table organizations rename to elsewhere')
     now = Date.parse('2026-03-01T13:07:00Z')
-    const failed = `select count(*) from svc_jobs.last_runs where last_error like '%organizations%'`
+    const failed = `select count(*) from job_runs where last_error like '%organizations%'`
     await vi.waitFor(() => expect(postgres?.psql(url, failed)).toBe('1'), soon)
     postgres?.psql(url, 'alter table elsewhere rename to organizations')
     const last_failed_at = '2026-03-01T13:07:00.000Z'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { lastDue, readSchedule, runId } from '../../../platform/jobs/schedule.js'
+import { lastDue, readSchedule } from '../../../platform/jobs/schedule.js'
 
 interface Case {
   readonly schedule: string
@@ -23,10 +23,4 @@ describe('a schedule', () => {
   it.each(cases.rejected)('`%s` is rejected', (schedule) => {
     expect(() => readSchedule(schedule)).toThrow('schedule')
   })
-})
-
-it('the id of a run is a UUID that its name and time give', () => {
-  expect(runId('a', 0)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
-  expect(runId('a', 0)).toBe(runId('a', 0))
-  expect(new Set([runId('a', 0), runId('b', 0), runId('a', 60_000)]).size).toBe(3)
 })
