@@ -44,11 +44,12 @@ interface Parts extends CheckingParts {
 type PullRequestData = Named<{ readonly number: number; readonly head: string }>
 
 export function checkJobs(parts: Parts): Job[] {
+  const { send } = parts.reading
   const check = (target: InstalledAt, signal: AbortSignal) => checkParts(parts, target, signal)
   const define = <More extends JobData>(
     name: string,
     key: (data: Named<More>) => string,
-    work: (target: InstalledAt, data: Named<More>, signal: AbortSignal, send: Send) => Promise<void>,
+    work: (target: InstalledAt, data: Named<More>, signal: AbortSignal) => Promise<void>,
   ) =>
     defineJob<Named<More>>({
       name,
@@ -56,13 +57,13 @@ export function checkJobs(parts: Parts): Job[] {
       concurrency,
       timeout_seconds,
       retries: 5,
-      run: async (data, signal, send) => {
+      run: async (data, signal) => {
         const target = await targetOf(parts, data)
         // The repository is no longer connected.
         if (target === null) return
         const { tries = 0 } = data
         const again = (after_seconds: number) => sendAgain(send, name, { ...data, tries: tries + 1 }, after_seconds)
-        await parts.repeats.asJob(work(target, data, signal, send), again, tries)
+        await parts.repeats.asJob(work(target, data, signal), again, tries)
       },
     })
   return [
@@ -85,7 +86,7 @@ export function checkJobs(parts: Parts): Job[] {
     define<Named<JobData>>(
       unfinishedName,
       () => '',
-      async (target, { repo_id }, signal, send) => {
+      async (target, { repo_id }, signal) => {
         for (const { number, head_sha } of await orNone(unfinishedChecks(check(target, signal))))
           await sendPullRequest(send, parts.scope, repo_id, number, head_sha)
       },
@@ -93,7 +94,7 @@ export function checkJobs(parts: Parts): Job[] {
     define<Named<JobData>>(
       pushName,
       () => '',
-      async (target, data, _signal, send) => {
+      async (target, data) => {
         const { repo_id } = data
         if (!(await followPush(parts, target, repo_id))) await sendPush(send, parts.scope, repo_id, readAgainSeconds)
       },

@@ -9,9 +9,8 @@ import {
   PlatformError,
   type ReadingParts,
   type Room,
-  readSoonBy,
+  readSoon,
   type Scope,
-  type Send,
   scopeOf,
   withTransaction,
   withUnscopedTransaction,
@@ -27,9 +26,9 @@ import type { HandlerParts } from './handlers/handler.js'
 import { isHandled } from './handlers/handlers.js'
 import { installationAccess } from './installations/access.js'
 import { findInstallation } from './installations/installations-store.js'
-import { installationJobs, sendInstallation, sendInstallations } from './installations/jobs.js'
+import { installationJobs, sendInstallation } from './installations/jobs.js'
 import { deliveryJobs } from './receiver/handle-job.js'
-import { missedJob, sendMissed } from './receiver/missed.js'
+import { missedJob } from './receiver/missed.js'
 import { createDispatch } from './receiver/probot.js'
 import { receiverRoutes } from './receiver/routes.js'
 
@@ -38,7 +37,7 @@ const timeoutMs = 30_000
 
 /** Throws INVALID for a workspace that does not exist. */
 export async function openApp(config: AppConfig, ground: Ground): Promise<Room> {
-  const { db, clock, logger } = ground
+  const { db, clock, logger, send, reading } = ground
   const scope = await workspaceOf(config, ground)
   const api_url = ground.config.github_api_url
   // The operator names the address of GitHub, which may be on a private network; no other address is called here.
@@ -47,39 +46,21 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
   const app = createAppApi(api, config, clock)
   const tokens = createInstallationTokens({ api, key: config, clock })
   const dispatch = createDispatch({ config, network, api_url, logger })
-  const accounts = config.accounts
+  const { accounts } = config
   const repeats = createRepeats(logger)
   const warnOnce = oncePerMessage((message) => logger.warn(message))
-  const installed = (reading: ReadingParts) =>
-    installationJobs({
-      reading,
-      logger,
-      api,
-      app,
-      tokens,
-      repeats,
-      scope,
-      accounts,
-      warnOnce,
-      readSoon: readingBy(reading, scope),
-    })
+  const accepting = { api, app, tokens, repeats, scope, accounts, warnOnce }
+  const checking = { reading, scope, api, tokens, repeats, app_id: config.app_id, api_url, warn: warnOnce }
+  const handler_parts = handlerParts(config, reading, scope)
   return {
     installations: installationAccess({ db, api, tokens, scope, appToken: () => appToken(config, clock()) }),
-    jobsWith: (reading) => [
-      ...deliveryJobs({
-        db,
-        clock,
-        handle: (received, send) => dispatch(received, handlerParts(config, reading, scope, send)),
-      }),
-      ...installed(reading),
-      ...checkJobs({ reading, scope, api, tokens, repeats, app_id: config.app_id, api_url, warn: warnOnce }),
-      missedJob({ db, clock, app, repeats, isHandled }),
+    jobs: [
+      ...deliveryJobs({ db, clock, handle: (received) => dispatch(received, handler_parts) }),
+      ...installationJobs({ ...accepting, reading, logger, readSoon: readingBy(reading, scope) }),
+      ...checkJobs(checking),
+      missedJob({ db, clock, send, app, repeats, isHandled }),
     ],
-    routesWith: (send) => receiverRoutes({ db, clock, send, secrets: config.webhook_secrets, isHandled }),
-    start: async (send) => {
-      await sendInstallations(send)
-      await sendMissed(send)
-    },
+    routes: receiverRoutes({ db, clock, send, secrets: config.webhook_secrets, isHandled }),
     close: network.close,
   }
 }
@@ -93,14 +74,14 @@ async function workspaceOf({ workspace }: AppConfig, { db, first_workspace }: Gr
 }
 
 function readingBy(reading: ReadingParts, scope: Scope) {
-  return async (repo_id: number, send: Send) => {
-    await readSoonBy(reading, send)(scope, repo_id)
-    await sendUnfinished(send, scope, repo_id)
+  return async (repo_id: number) => {
+    await readSoon(reading, scope, repo_id)
+    await sendUnfinished(reading.send, scope, repo_id)
   }
 }
 
-function handlerParts({ app_id }: AppConfig, reading: ReadingParts, scope: Scope, send: Send): HandlerParts {
-  const { db, clock } = reading
+function handlerParts({ app_id }: AppConfig, reading: ReadingParts, scope: Scope): HandlerParts {
+  const { db, clock, send } = reading
   return {
     app_id,
     connections: (installation_id, github_id) =>

@@ -12,7 +12,7 @@ import { cachedSource, expositionOf, gauge, type Metric, type MetricSource } fro
 import { createMeter, type Meter } from './http/meter.js'
 import type { Authentication } from './http/principal.js'
 import { type ProcessMeter, startProcessMeter } from './http/process-metrics.js'
-import type { Jobs } from './jobs/jobs.js'
+import type { Queue } from './jobs/jobs.js'
 import { isAnyHeldUnscoped } from './log/publish/store/checkpoints.js'
 
 export interface Meters {
@@ -44,7 +44,7 @@ interface HealthParts extends Resources, Pick<Meters, 'started_at' | 'stopping'>
   readonly commit: string | null
   /** Why checkpoints are rejected, by organization. */
   readonly rejected: ReadonlyMap<string, string>
-  readonly jobs: Pick<Jobs, 'isRunning'>
+  readonly jobs: Pick<Queue, 'isRunning'>
   /** The folders that must have space. */
   readonly folders: readonly string[]
   readonly identify: Authentication['identify']

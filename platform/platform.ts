@@ -18,6 +18,7 @@ import { type Config, isLoopback } from './config.js'
 import { type Database, openDatabase, withUnscopedTransaction } from './db/db.js'
 import { createNotices } from './db/notices.js'
 import { connectLibrary } from './git/commands/connect-library.js'
+import type { Installations } from './git/installations.js'
 import { openGit } from './git/room.js'
 import { openMeters } from './health.js'
 import type { Meter } from './http/meter.js'
@@ -27,7 +28,7 @@ import { createPartitions } from './ingest/partitions.js'
 import { sweepJob } from './ingest/sweep-job.js'
 import { createIngest, type Ingest } from './ingest/write-queue.js'
 import type { JobTimes, Send } from './jobs/job.js'
-import { openJobs, ordinaryTimes } from './jobs/jobs.js'
+import { openQueue, ordinaryTimes } from './jobs/jobs.js'
 import { upkeepJobs } from './jobs/upkeep-job.js'
 import { addressOf, closeServer, createListener } from './listener.js'
 import { openLog } from './log/parts.js'
@@ -37,7 +38,7 @@ import { openOutside } from './outside.js'
 import { prepareDatabase } from './prepare-database.js'
 import { openReports } from './reports/room.js'
 import { requestHandler } from './request-handler.js'
-import { noRoom, type OpenRoom } from './room.js'
+import { noRoom, type OpenRoom, type Room } from './room.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
 import { encryptionKeys } from './secrets/encryption-key.js'
 import { keyFileOf } from './secrets/key-file.js'
@@ -85,35 +86,36 @@ export async function createPlatform(
   try {
     await prepareDatabase({ db, config, sealer, warn })
     const command = typedCommand(config.inherited.PATH ?? '')
-    const log = await openLog({ db, clock, logger, config, ...outside, command })
-    const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock(), connectLibrary)
-    const meters = openMeters(db, clock())
     const keyFile = keyFileOf(config, keys, command)
     const assertKeyKept = () => keyFile?.assertKept()
-    const above = await openRoom({ db, clock, logger, config, first_workspace: operator_org })
+    const queue = openQueue({ db, clock, logger }, jobTimes(config))
+    const { send } = queue
     const { outgoing } = outside
-    const { targets } = outgoing
-    const git = openGit({ db, clock, config, sealer, assertKeyKept, targets, installations: above.installations })
-    const reports = openReports({ db, clock, logger, log, checkpoint_seconds: config.checkpoint_seconds })
+    const shared = { db, clock, config, sealer, send, assertKeyKept, outgoing }
     const mailer = mailerOf(config, print, warn)
-    const actions = actionRoom({ db, clock, config, sealer, assertKeyKept, mailer, outgoing })
-    const own = [sweepJob({ db, clock, logger, config }), ...upkeepJobs(db)]
-    const all = [log.jobs, git.jobs, reports.jobs, actions.jobs, own, above.jobsWith(git.parts)].flat()
-    const jobs = await openJobs({ db, clock, logger, jobs: all }, jobTimes(config))
-    const ingest = openIngest({ db, clock, sealer, meter: meters.meter, logger, send: jobs.send })
-    for (const room of [git, actions, above]) await room.start(jobs.send)
+    const actions = actionRoom({ ...shared, mailer })
+    queue.add(actions.jobs)
+    const log = await openLog({ db, clock, logger, config, send, ...outside, command })
+    const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock(), connectLibrary)
+    const meters = openMeters(db, clock())
+    const git = openGit({ ...shared, installations: installationsOf(() => above) })
+    const above = await openRoom({ db, clock, logger, config, send, first_workspace: operator_org, reading: git.parts })
+    const reports = openReports({ db, clock, send, logger, log, checkpoint_seconds: config.checkpoint_seconds })
+    queue.add([sweepJob({ db, clock, send, logger, config }), ...upkeepJobs(db)])
+    for (const room of [log, git, reports, above]) queue.add(room.jobs)
+    const ingest = openIngest({ db, clock, sealer, meter: meters.meter, logger, send })
+    for (const part of [git, actions, queue]) await part.start()
     const listener = createListener()
     const url = () => config.public_url ?? addressOf(listener)
-    const startWorkspace = git.startWorkspaceWith(jobs.send)
-    const access = accessParts({ db, clock, logger, config, keys, url, mailer, startWorkspace })
+    const access = accessParts({ db, clock, logger, config, keys, url, mailer, startWorkspace: git.startWorkspace })
     const waiting_engines = openWaitingEngines(access, config)
     const operator = { operator_org, operator_token: credentials.operator_token }
-    const served = { waiting_engines, meters, ingest, log, jobs, git, reports, actions, above }
+    const served = { waiting_engines, meters, ingest, log, queue, git, reports, actions, above }
     listener.on('request', requestHandler({ config, access, operator, ...served }))
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url, keyFile }) : null
     const server = { close: () => closeServer(listener, meters.stopping, config.drain_seconds) }
     // Ingestion before the jobs that it sends.
-    const inOrder = [waiting_engines, server, admin, ingest, jobs, above, git, log, outgoing, access.notices, db]
+    const inOrder = [waiting_engines, server, admin, ingest, queue, above, git, log, outgoing, access.notices, db]
     return {
       listener,
       credentials,
@@ -125,6 +127,14 @@ export async function createPlatform(
   } catch (error) {
     await db.close()
     throw error
+  }
+}
+
+/** Those of the room above, which opens later. */
+function installationsOf(above: () => Room): Installations {
+  return {
+    find: (...of) => above().installations.find(...of),
+    token: (...of) => above().installations.token(...of),
   }
 }
 

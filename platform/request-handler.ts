@@ -16,7 +16,7 @@ import type { ActionRoom } from './incidents/actions/room.js'
 import { createArrivalOrder } from './ingest/otlp/arrival-order.js'
 import { createPace } from './ingest/pace.js'
 import type { Ingest } from './ingest/write-queue.js'
-import type { Jobs } from './jobs/jobs.js'
+import type { Queue } from './jobs/jobs.js'
 import type { Log } from './log/parts.js'
 import type { ReportRoom } from './reports/room.js'
 import type { Room } from './room.js'
@@ -30,7 +30,7 @@ export interface Handling {
   readonly meters: Meters
   readonly ingest: Ingest
   readonly log: Log
-  readonly jobs: Jobs
+  readonly queue: Queue
   readonly git: GitRoom
   readonly reports: ReportRoom
   readonly actions: ActionRoom
@@ -41,7 +41,7 @@ export interface Handling {
 const maxConversions = 2
 
 export function requestHandler({ config, access, waiting_engines, operator, meters, ...rooms }: Handling) {
-  const { ingest, log, jobs, git, reports, actions, above } = rooms
+  const { ingest, log, queue, git, reports, actions, above } = rooms
   const { clock, logger, limits } = access
   const { public_url, trusted_proxies } = config
   const version = versionOf('API')
@@ -51,17 +51,16 @@ export function requestHandler({ config, access, waiting_engines, operator, mete
     ...access,
     ...meters,
     counted: [meters.process_meter, meter, ingest, waiting_engines],
-    sources: [jobs.metrics, log.metrics, actions.metrics],
+    sources: [queue.metrics, log.metrics, actions.metrics],
     version: productVersion,
     commit: builtCommit(),
     rejected: log.rejected,
-    jobs,
+    jobs: queue,
     folders: [config.data_dir, config.log_key_dir, config.archive_dir],
     identify,
   })
-  const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null, send: jobs.send }
-  const git_parts = git.partsWith(jobs.send)
-  const served = [...routes, ...above.routesWith(jobs.send)]
+  const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null, send: queue.send }
+  const served = [...routes, ...above.routes]
   const parts = {
     ...access,
     ingest,
@@ -72,10 +71,10 @@ export function requestHandler({ config, access, waiting_engines, operator, mete
     log: log.identity,
     bundles: log.bundles,
     retention: log.retention,
-    ...git_parts,
-    ...reports.partsWith(jobs.send),
-    ...actions.partsWith(jobs.send),
-    jobs,
+    ...git.parts,
+    ...reports.parts,
+    ...actions.parts,
+    jobs: queue,
     waiting_engines,
     announceChange: waiting_engines.announceChange,
     policy_ttl_seconds: config.policy_ttl_seconds,

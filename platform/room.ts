@@ -11,17 +11,17 @@ import type { Job, Send } from './jobs/job.js'
 export interface Ground extends Resources {
   readonly logger: Logger
   readonly config: Config
+  readonly send: Send
   /** The id of the first workspace, which belongs to the operator. */
   readonly first_workspace: string
+  readonly reading: ReadingParts
 }
 
 export interface Room {
   readonly installations: Installations
-  readonly jobsWith: (parts: ReadingParts) => readonly Job[]
+  readonly jobs: readonly Job[]
   /** Routes keep the parts that they use; the platform passes them none. */
-  readonly routesWith: (send: Send) => readonly Route<unknown>[]
-  /** Sends the jobs of the start. Rejects with UNAVAILABLE. */
-  readonly start: (send: Send) => Promise<void>
+  readonly routes: readonly Route<unknown>[]
   readonly close: () => Promise<void>
 }
 
@@ -37,8 +37,7 @@ export type ConfigureRoom = (env: Readonly<Record<string, string | undefined>>) 
 /** A platform without a room above it. */
 export const noRoom: OpenRoom = async () => ({
   installations: noInstallations,
-  jobsWith: () => [],
-  routesWith: () => [],
-  start: async () => undefined,
+  jobs: [],
+  routes: [],
   close: async () => undefined,
 })

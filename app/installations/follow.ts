@@ -7,7 +7,6 @@ import {
   type ReadingParts,
   renameRepositories,
   type Scope,
-  type Send,
   uncoverRepositories,
   withTransaction,
 } from '@svc/platform'
@@ -32,7 +31,7 @@ export interface InstallationParts {
   /** Logs a warning once in this process. */
   readonly warnOnce: (message: string) => void
   /** Reads the branch of a connection, and finds the checks that it lacks. */
-  readonly readSoon: (repo_id: number, send: Send) => Promise<void>
+  readonly readSoon: (repo_id: number) => Promise<void>
 }
 
 /** The most repositories of an installation that are connected. */
@@ -51,23 +50,23 @@ export async function followInstallations(
 }
 
 /** One installation, as it is now. Rejects with GithubError. */
-export async function followInstallation(parts: InstallationParts, id: number, send: Send): Promise<void> {
+export async function followInstallation(parts: InstallationParts, id: number): Promise<void> {
   const { app, accounts, warnOnce } = parts
   const found = await app.installation(id)
-  if (found === null) return removeInstallation(parts, id, send)
+  if (found === null) return removeInstallation(parts, id)
   if (!isAccepted(found, await app.owner(), accounts)) {
     warnOnce(leftOut(found))
     // It may have been accepted before the configuration changed.
-    return removeInstallation(parts, id, send)
+    return removeInstallation(parts, id)
   }
   const before = await keep(parts, found)
   const lack = lacking(found)
   if (lack !== null) warnOnce(lack)
   // New permissions make another token.
   parts.tokens.forget(id)
-  if (found.is_suspended) return readAll(parts, id, send)
-  await followRepositories(parts, found, send)
-  if (before?.is_suspended === true) await readAll(parts, id, send)
+  if (found.is_suspended) return readAll(parts, id)
+  await followRepositories(parts, found)
+  if (before?.is_suspended === true) await readAll(parts, id)
 }
 
 async function keep({ reading, scope }: InstallationParts, found: Installation) {
@@ -79,27 +78,27 @@ async function keep({ reading, scope }: InstallationParts, found: Installation) 
   })
 }
 
-async function removeInstallation(parts: InstallationParts, id: number, send: Send): Promise<void> {
+async function removeInstallation(parts: InstallationParts, id: number): Promise<void> {
   const { reading, scope, tokens } = parts
   tokens.forget(id)
   const { db, clock } = reading
   await withTransaction(db, scope, (tx) => endInstallation(scope, tx, clock(), id))
   // Also for an installation that has ended: the process may have been killed between the two.
   const kept = await uncoverRepositories(reading, scope, { installation_id: id, github_ids: null })
-  for (const repo_id of kept) await parts.readSoon(repo_id, send)
+  for (const repo_id of kept) await parts.readSoon(repo_id)
 }
 
 /** A suspended installation keeps its repositories: they are degraded, and read again when the suspension ends. */
-async function readAll({ reading, scope, readSoon }: InstallationParts, installation_id: number, send: Send) {
+async function readAll({ reading, scope, readSoon }: InstallationParts, installation_id: number) {
   const rows = await withTransaction(reading.db, scope, (tx) => installedRepositories(scope, tx, { installation_id }))
-  for (const { id } of rows) await readSoon(id, send)
+  for (const { id } of rows) await readSoon(id)
 }
 
-async function followRepositories(parts: InstallationParts, found: Installation, send: Send): Promise<void> {
+async function followRepositories(parts: InstallationParts, found: Installation): Promise<void> {
   const { reading, scope, readSoon, warnOnce } = parts
   const { installation_id } = found
   const { covered, is_complete } = await coveredBy(parts, installation_id)
-  if (is_complete) await uncoverOthers(parts, installation_id, covered, send)
+  if (is_complete) await uncoverOthers(parts, installation_id, covered)
   else
     warnOnce(
       `installation ${installation_id} covers more than ${maxRepositories} repositories: the others are connected with \`svc connect-repo\`, or select fewer repositories in the settings of the installation`,
@@ -110,21 +109,20 @@ async function followRepositories(parts: InstallationParts, found: Installation,
     for (const id of ids) changed.add(id)
     if (problem !== null) warnOnce(problem)
   }
-  for (const repo_id of changed) await readSoon(repo_id, send)
+  for (const repo_id of changed) await readSoon(repo_id)
 }
 
 async function uncoverOthers(
   { reading, scope, readSoon }: InstallationParts,
   installation_id: number,
   covered: readonly CoveredRepository[],
-  send: Send,
 ): Promise<void> {
   const rows = await withTransaction(reading.db, scope, (tx) => installedRepositories(scope, tx, { installation_id }))
   const listed = new Set(covered.map(({ github_id }) => github_id))
   const github_ids = rows.flatMap(({ github_id }) => (github_id !== null && !listed.has(github_id) ? [github_id] : []))
   if (github_ids.length === 0) return
   for (const repo_id of await uncoverRepositories(reading, scope, { installation_id, github_ids }))
-    await readSoon(repo_id, send)
+    await readSoon(repo_id)
 }
 
 async function coveredBy({ api, tokens }: InstallationParts, installation_id: number) {

@@ -13,15 +13,16 @@ interface Named {
 }
 
 export function installationJobs(parts: InstallationParts): Job[] {
+  const { send } = parts.reading
   return [
     defineJob<Named>({
       name: followName,
       key: ({ installation_id }) => String(installation_id),
       timeout_seconds: 600,
       retries: 8,
-      run: ({ installation_id, tries = 0 }, _signal, send) =>
+      run: ({ installation_id, tries = 0 }) =>
         parts.repeats.asJob(
-          followInstallation(parts, installation_id, send),
+          followInstallation(parts, installation_id),
           (after_seconds) => send(followName, { installation_id, tries: tries + 1 }, { after_seconds }),
           tries,
         ),
@@ -29,9 +30,10 @@ export function installationJobs(parts: InstallationParts): Job[] {
     defineJob<{ readonly tries: number }>({
       name: followAllName,
       schedule: '41 * * * *',
+      at_start_seconds: 0,
       timeout_seconds: 300,
       retries: 3,
-      run: ({ tries = 0 }, _signal, send) =>
+      run: ({ tries = 0 }) =>
         parts.repeats.asJob(
           followInstallations(parts, (id) => sendInstallation(send, id)),
           (after_seconds) => send(followAllName, { tries: tries + 1 }, { after_seconds }),
@@ -44,9 +46,4 @@ export function installationJobs(parts: InstallationParts): Job[] {
 /** Lets an installation be followed soon. */
 export function sendInstallation(send: Send, installation_id: number): Promise<void> {
   return send(followName, { installation_id })
-}
-
-/** Lets every installation be followed soon. */
-export function sendInstallations(send: Send): Promise<void> {
-  return send(followAllName, {})
 }

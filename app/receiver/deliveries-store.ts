@@ -81,16 +81,6 @@ export async function failDeliveryUnscoped(
   )
 }
 
-/** Deliveries that have waited since before a time, ms since 1970, the oldest first. */
-export async function overdueDeliveriesUnscoped(tx: Transaction, before: number, limit: number): Promise<string[]> {
-  const rows = await tx.query<{ delivery_id: string }>(
-    `select delivery_id from github_deliveries
-     where status <> 'done' and status = 'waiting' and received_at < $1 order by received_at limit ${limit}`,
-    [isoTime(before)],
-  )
-  return rows.map(({ delivery_id }) => delivery_id)
-}
-
 /** Of these deliveries, those that were received and have not failed. */
 export async function receivedDeliveriesUnscoped(tx: Transaction, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.query<{ delivery_id: string }>(

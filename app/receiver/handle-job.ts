@@ -1,12 +1,11 @@
-// Handles stored deliveries, at least once each: the job of a delivery is stored with it, and a timer finds those without one.
-import { type Database, defineJob, type Job, type Send, withUnscopedTransaction } from '@svc/platform'
+// Handles stored deliveries, at least once each: the job of a delivery is stored with it.
+import { type Database, defineJob, type Job, withUnscopedTransaction } from '@svc/platform'
 import type { Members } from '../github/members.js'
 import {
   beginDeliveryUnscoped,
   deleteDeliveriesUnscoped,
   endDeliveryUnscoped,
   failDeliveryUnscoped,
-  overdueDeliveriesUnscoped,
 } from './deliveries-store.js'
 import { payloadIn } from './delivery.js'
 
@@ -23,7 +22,7 @@ export interface HandlingParts {
   readonly db: Database
   readonly clock: () => number
   /** Runs the handlers of an event. A rejection is a failed attempt. */
-  readonly handle: (received: Received, send: Send) => Promise<void>
+  readonly handle: (received: Received) => Promise<void>
 }
 
 interface Named {
@@ -32,9 +31,6 @@ interface Named {
 }
 
 const concurrency = 4
-/** A waiting delivery without a job is a rare thing: its job failed while the database was unavailable. */
-const overdueMs = 10 * 60_000
-const maxOverdue = 500
 const keptMs = 30 * 24 * 3600_000
 
 export function deliveryJobs(parts: HandlingParts): Job[] {
@@ -47,17 +43,7 @@ export function deliveryJobs(parts: HandlingParts): Job[] {
       // Handlers only send jobs.
       timeout_seconds: 30,
       retries: 5,
-      run: ({ delivery_id }, _signal, send) => handleDelivery(parts, delivery_id, send),
-    }),
-    defineJob({
-      name: 'find-github-deliveries',
-      schedule: '*/5 * * * *',
-      timeout_seconds: 60,
-      run: async (_data, _signal, send) => {
-        const find = (tx: Parameters<typeof overdueDeliveriesUnscoped>[0]) =>
-          overdueDeliveriesUnscoped(tx, clock() - overdueMs, maxOverdue)
-        for (const delivery_id of await withUnscopedTransaction(db, find)) await send(handleName, { delivery_id })
-      },
+      run: ({ delivery_id }) => handleDelivery(parts, delivery_id),
     }),
     defineJob({
       name: 'delete-github-deliveries',
@@ -68,11 +54,11 @@ export function deliveryJobs(parts: HandlingParts): Job[] {
   ]
 }
 
-async function handleDelivery({ db, clock, handle }: HandlingParts, delivery_id: string, send: Send): Promise<void> {
+async function handleDelivery({ db, clock, handle }: HandlingParts, delivery_id: string): Promise<void> {
   const stored = await withUnscopedTransaction(db, (tx) => beginDeliveryUnscoped(tx, delivery_id))
   if (stored === null) return
   try {
-    await handle({ id: delivery_id, event: stored.event, payload: payloadIn(stored.body) }, send)
+    await handle({ id: delivery_id, event: stored.event, payload: payloadIn(stored.body) })
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     await withUnscopedTransaction(db, (tx) => failDeliveryUnscoped(tx, clock(), delivery_id, message))

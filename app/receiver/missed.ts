@@ -7,6 +7,7 @@ import { receivedDeliveriesUnscoped } from './deliveries-store.js'
 interface Parts {
   readonly db: Database
   readonly clock: () => number
+  readonly send: Send
   readonly app: Pick<AppApi, 'attemptsSince' | 'deliverAgain'>
   readonly repeats: Repeats
   /** Whether a delivery of the event would be stored. */
@@ -15,6 +16,8 @@ interface Parts {
 
 const missedName = 'ask-for-missed-deliveries'
 
+/** How soon after the start a process can receive deliveries, s. */
+const startedAfterSeconds = 30
 /** GitHub keeps deliveries for three days. */
 const keptMs = 3 * 24 * 3600_000
 /** The most deliveries that one run asks for; the next run asks for others. */
@@ -26,11 +29,12 @@ export function missedJob(parts: Parts): Job {
   return defineJob<{ readonly tries: number }>({
     name: missedName,
     schedule: '11 * * * *',
+    at_start_seconds: startedAfterSeconds,
     timeout_seconds: 600,
-    run: ({ tries = 0 }, _signal, send) =>
+    run: ({ tries = 0 }) =>
       parts.repeats.asJob(
         askForMissed(parts),
-        (after_seconds) => send(missedName, { tries: tries + 1 }, { after_seconds }),
+        (after_seconds) => parts.send(missedName, { tries: tries + 1 }, { after_seconds }),
         tries,
       ),
   })
@@ -53,12 +57,4 @@ export function failedDeliveries(attempts: readonly Attempt[]): Attempt[] {
     .filter((same) => same.length < maxAttempts && !same.some(({ is_delivered }) => is_delivered))
     .flatMap((same) => same.toSorted((a, b) => b.at - a.at).slice(0, 1))
     .sort((a, b) => a.at - b.at)
-}
-
-/** How soon after the start a process can receive deliveries, s. */
-const startedAfterSeconds = 30
-
-/** Lets the missed deliveries be asked for soon after the start. */
-export function sendMissed(send: Send): Promise<void> {
-  return send(missedName, {}, { after_seconds: startedAfterSeconds })
 }

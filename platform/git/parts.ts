@@ -1,7 +1,6 @@
 // The parts that the routes, commands and jobs of this room use.
 import type { Repository } from '@svc/schemas'
 import type { Resources } from '../db/db.js'
-import type { Scope } from '../db/scope.js'
 import type { Triggering } from '../incidents/actions/triggers.js'
 import type { BaselineParts } from '../policies/commands/put-baseline.js'
 import type { Sealer } from '../secrets/seal.js'
@@ -27,8 +26,6 @@ export interface ReadingParts extends Resources, BaselineParts, Triggering {
 export interface GitParts extends ReadingParts {
   /** Throws ENCRYPTION_KEY_INVALID when a secret sealed now could not be opened after the next start. */
   readonly assertKeyKept: () => void
-  /** Lets a branch be read soon. */
-  readonly readSoon: (scope: Scope, repo_id: number) => Promise<void>
 }
 
 /** The branch of a stored repository. Throws SourceError when its token cannot be opened. */

@@ -4,11 +4,12 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import { type Resources, withUnscopedTransaction } from '../db/db.js'
 import { scopeOf } from '../db/scope.js'
-import { defineJob, type Job, type Send } from '../jobs/job.js'
+import type { Triggering } from '../incidents/actions/triggers.js'
+import { defineJob, type Job } from '../jobs/job.js'
 import { noteUnfinishedTasks } from './commands/note-unfinished.js'
 import { organizationsDueUnscoped } from './store/unfinished-tasks.js'
 
-interface SweepParts extends Resources {
+interface SweepParts extends Resources, Triggering {
   readonly logger: Pick<Logger, 'error'>
   readonly config: Pick<Config, 'task_timeout_seconds'>
 }
@@ -21,13 +22,13 @@ export function sweepJob(parts: SweepParts): Job {
     name: 'note-unfinished-tasks',
     schedule: '* * * * *',
     timeout_seconds: 600,
-    run: (_data, signal, send) => sweep(parts, signal, send),
+    run: (_data, signal) => sweep(parts, signal),
   })
 }
 
 /** One batch of each organization in turn, so that none waits for a long list of another. */
-async function sweep(parts: SweepParts, signal: AbortSignal, send: Send): Promise<void> {
-  const { db, clock, logger, config } = parts
+async function sweep(parts: SweepParts, signal: AbortSignal): Promise<void> {
+  const { db, clock, logger, config, send } = parts
   const { task_timeout_seconds } = config
   const overdue = isoTime(clock() - task_timeout_seconds * 1000)
   let due = await withUnscopedTransaction(db, (tx) => organizationsDueUnscoped(tx, overdue))

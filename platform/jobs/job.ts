@@ -1,4 +1,4 @@
-// A job is data: a room lists its jobs, and the composition root gives all of them to `openJobs`.
+// A job is data: a room lists its jobs, and the composition root adds them to the queue.
 import type { Transaction } from '../db/db.js'
 
 /** The ids that a job works on. The rows of queues belong to no organization: they hold nothing else. */
@@ -9,6 +9,8 @@ export interface Job<Data extends JobData = JobData> {
   readonly name: string
   /** When it runs by itself, without data: five fields of cron, in UTC, such as `7 * * * *`. */
   readonly schedule?: string
+  /** It is also sent at each start of a process, without data, for so many seconds later. */
+  readonly at_start_seconds?: number
   /** Of the jobs with the same key one waits; a job that runs is not waiting. Without a key, every sent job runs. */
   readonly key?: (data: Data) => string
   /** How many run at once in one process; 1 by default. With 0, this process sends the job and others run it. */
@@ -23,7 +25,7 @@ export interface Job<Data extends JobData = JobData> {
    * At least once for each sent job: it can run again after a crash. A rejection is a failed run. `signal` is aborted when the
    * time is up or the process stops; a run that does not end then is given up and can overlap with its repetition.
    */
-  readonly run: (data: Data, signal: AbortSignal, send: Send) => Promise<void>
+  readonly run: (data: Data, signal: AbortSignal) => Promise<void>
 }
 
 export interface SendOptions {

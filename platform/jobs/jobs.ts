@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { type Database, type Resources, withUnscopedTransaction } from '../db/db.js'
 import { asOwner } from '../db/sql.js'
 import type { MetricSource } from '../http/exposition.js'
-import { startIntervalWorker } from './interval-worker.js'
+import { type IntervalWorker, startIntervalWorker } from './interval-worker.js'
 import { type Job, type JobData, type JobTimes, keyOf, retriesOf, type Send, type SendOptions } from './job.js'
 import {
   addJobUnscoped,
@@ -19,11 +19,10 @@ import {
 import { queueMetrics } from './metrics.js'
 import { createPresence } from './presence.js'
 import { lastDue, readSchedule } from './schedule.js'
-import { createWorker } from './worker.js'
+import { createWorker, type Worker } from './worker.js'
 
-interface JobParts extends Resources {
+interface QueueParts extends Resources {
   readonly logger: Logger
-  readonly jobs: readonly Job[]
 }
 
 export interface JobState extends QueueState {
@@ -32,13 +31,18 @@ export interface JobState extends QueueState {
   readonly schedule: string | null
 }
 
-export interface Jobs {
+export interface Queue {
+  /** Also before the start, for jobs that were added. Inside of a transaction, the job runs after the commit. */
   readonly send: Send
+  /** Adds the jobs of a room. */
+  readonly add: (jobs: readonly Job[]) => void
+  /** Starts to run jobs, when all are added. Rejects with UNAVAILABLE; throws for an invalid schedule. */
+  readonly start: () => Promise<void>
   /** Rejects with UNAVAILABLE. */
   readonly state: () => Promise<JobState[]>
   /** Queues and runs for operators. Rejects with UNAVAILABLE. */
   readonly metrics: MetricSource
-  /** False while the database of the jobs is unavailable. */
+  /** False before the start, and while the database of the jobs is unavailable. */
   readonly isRunning: () => boolean
   /** Fetches no more jobs, and waits for the running ones; those that take too long are aborted and run again later. */
   readonly close: () => Promise<void>
@@ -46,19 +50,18 @@ export interface Jobs {
 
 export const ordinaryTimes: JobTimes = { poll: 2000, drain: 3000, grace: 1500, unseen: 20_000 }
 
-/** Starts to run jobs. Rejects with UNAVAILABLE; throws for an invalid schedule. */
-export async function openJobs({ db, clock, logger, jobs }: JobParts, times = ordinaryTimes): Promise<Jobs> {
-  const names = jobs.map(({ name }) => name)
-  const sendDue = await createScheduler(db, clock, jobs)
+/** Opens the queue, so that rooms can send jobs. */
+export function openQueue({ db, clock, logger }: QueueParts, times = ordinaryTimes): Queue {
+  const jobs = new Map<string, Job>()
+  const workers = new Map<string, Worker>()
+  const names = () => [...jobs.keys()]
   const process_id = randomUUID()
   const presence = createPresence(db, process_id, times.unseen, () => performance.now())
-  await presence.beat()
-  // No other process uses an embedded database: other processes were killed.
-  if (db.kind === 'pglite') await withUnscopedTransaction(db, (tx) => forgetOthersUnscoped(tx, process_id))
   const closing = new AbortController()
   const outage = createOutage(logger)
+  let timer: IntervalWorker | null = null
   const send: Send = async (name, data, options = {}) => {
-    const job = jobs.find((one) => one.name === name)
+    const job = jobs.get(name)
     if (job === undefined) throw new Error(`there is no job \`${name}\``)
     await sendJob(db, job, data, options)
     const wake = () => workers.get(name)?.wake()
@@ -66,32 +69,44 @@ export async function openJobs({ db, clock, logger, jobs }: JobParts, times = or
     if (options.tx === undefined) wake()
     else options.tx.afterCommit(wake)
   }
-  const parts = { db, clock, process_id, logger, send, lost: outage.begin, closing: closing.signal, times }
-  const workers = new Map(jobs.map((job) => [job.name, createWorker(parts, job)]))
-  const poll = async () => {
-    if (db.kind !== 'pglite') await presence.beat()
-    await sendDue()
-    for (const name of await withUnscopedTransaction(db, (tx) => dueQueuesUnscoped(tx, names)))
-      workers.get(name)?.wake()
-    outage.end()
+  const start = async () => {
+    const sendDue = await createScheduler(db, clock, [...jobs.values()])
+    await presence.beat()
+    // No other process uses an embedded database: other processes were killed.
+    if (db.kind === 'pglite') await withUnscopedTransaction(db, (tx) => forgetOthersUnscoped(tx, process_id))
+    for (const { name, at_start_seconds: after_seconds } of jobs.values())
+      if (after_seconds !== undefined) await send(name, {}, { after_seconds })
+    const parts = { db, clock, process_id, logger, lost: outage.begin, closing: closing.signal, times }
+    for (const job of jobs.values()) workers.set(job.name, createWorker(parts, job))
+    const poll = async () => {
+      if (db.kind !== 'pglite') await presence.beat()
+      await sendDue()
+      for (const name of await withUnscopedTransaction(db, (tx) => dueQueuesUnscoped(tx, names())))
+        workers.get(name)?.wake()
+      outage.end()
+    }
+    timer = startIntervalWorker(times.poll, poll, outage.begin)
+    for (const worker of workers.values()) worker.wake()
   }
-  const timer = startIntervalWorker(times.poll, poll, outage.begin)
-  for (const worker of workers.values()) worker.wake()
   const state = async () => {
-    const states = await withUnscopedTransaction(db, (tx) => queueStatesUnscoped(tx, names))
-    return jobs.map(({ name, schedule = null }) => ({ name, schedule, ...(states.get(name) ?? unknown) }))
+    const states = await withUnscopedTransaction(db, (tx) => queueStatesUnscoped(tx, names()))
+    return [...jobs.values()].map(({ name, schedule = null }) => ({ name, schedule, ...(states.get(name) ?? unknown) }))
   }
   const close = async () => {
     closing.abort()
-    await Promise.all([timer, ...workers.values()].map((one) => one.close()))
+    await Promise.all([timer?.close(), ...[...workers.values()].map((one) => one.close())])
     // Without a database, the others notice by themselves.
     await presence.end().catch(() => undefined)
   }
   const metrics = async () => {
-    const waiting = await withUnscopedTransaction(db, (tx) => waitingUnscoped(tx, names))
-    return queueMetrics(names, waiting, (name) => workers.get(name)?.runs())
+    const waiting = await withUnscopedTransaction(db, (tx) => waitingUnscoped(tx, names()))
+    return queueMetrics(names(), waiting, (name) => workers.get(name)?.runs())
   }
-  return { send, state, metrics, isRunning: () => !closing.signal.aborted && !outage.isOn(), close }
+  const isRunning = () => timer !== null && !closing.signal.aborted && !outage.isOn()
+  const add = (added: readonly Job[]) => {
+    for (const job of added) jobs.set(job.name, job)
+  }
+  return { send, add, start, state, metrics, isRunning, close }
 }
 
 const unknown = {

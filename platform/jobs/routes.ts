@@ -1,9 +1,9 @@
 // What operators see of the jobs of the platform.
 import { byAdmin, route } from '../http/route.js'
-import type { Jobs } from './jobs.js'
+import type { Queue } from './jobs.js'
 
 export interface JobRouteParts {
-  readonly jobs: Pick<Jobs, 'state' | 'isRunning'>
+  readonly jobs: Pick<Queue, 'state' | 'isRunning'>
 }
 
 export const jobRoutes = [

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { onOneLine } from '@svc/engine/parts'
 import type { Logger } from 'pino'
 import { type Resources, withUnscopedTransaction } from '../db/db.js'
-import { type Job, type JobData, type JobTimes, retriesOf, retrySeconds, type Send } from './job.js'
+import { type Job, type JobData, type JobTimes, retriesOf, retrySeconds } from './job.js'
 import {
   endJobUnscoped,
   type FetchedJob,
@@ -17,7 +17,6 @@ export interface WorkerParts extends Resources {
   /** The id of this process. */
   readonly process_id: string
   readonly logger: Logger
-  readonly send: Send
   /** Receives errors of the database. */
   readonly lost: (error: unknown) => void
   /** Aborted when the process stops: no job is fetched any more. */
@@ -128,7 +127,7 @@ async function runJob(parts: WorkerParts, job: Job, fetched: FetchedJob, stop: A
 
 /** Why a run failed; null for a completed one. */
 async function failureOf(parts: WorkerParts, job: Job, { data }: FetchedJob, stop: AbortController): Promise<unknown> {
-  const { send, times } = parts
+  const { times } = parts
   const { signal } = stop
   const tooLong = () => stop.abort(new Error(`it took longer than ${job.timeout_seconds} s`))
   const timers = [setTimeout(tooLong, job.timeout_seconds * 1000)]
@@ -137,7 +136,7 @@ async function failureOf(parts: WorkerParts, job: Job, { data }: FetchedJob, sto
     signal.addEventListener('abort', wait, { once: true })
   })
   try {
-    await Promise.race([run(job, data, signal, send), abandoned])
+    await Promise.race([run(job, data, signal), abandoned])
     return null
   } catch (error) {
     return signal.aborted ? signal.reason : (error ?? new Error('it failed without a reason'))
@@ -147,8 +146,8 @@ async function failureOf(parts: WorkerParts, job: Job, { data }: FetchedJob, sto
 }
 
 /** A promise even for a function that throws at once. */
-async function run(job: Job, data: JobData, signal: AbortSignal, send: Send): Promise<void> {
-  await job.run(data, signal, send)
+async function run(job: Job, data: JobData, signal: AbortSignal): Promise<void> {
+  await job.run(data, signal)
 }
 
 interface Outcome {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import { type Database, withUnscopedTransaction } from '../db/db.js'
 import { gauge, type Metric, type MetricSource } from '../http/exposition.js'
-import type { Job } from '../jobs/job.js'
+import type { Job, Send } from '../jobs/job.js'
 import type { Outgoing } from '../outgoing/outgoing.js'
 import { type Bundles, createBundles, removeStaleBundles } from './bundle/bundles.js'
 import type { Anchors } from './publish/anchors/anchors.js'
@@ -20,6 +20,7 @@ interface LogParts {
   readonly clock: () => number
   readonly logger: Logger
   readonly config: Config
+  readonly send: Send
   readonly outgoing: Outgoing
   readonly anchors: Anchors
   readonly witnesses: readonly WitnessAddress[]
@@ -43,8 +44,8 @@ export interface Log {
 }
 
 /**
- * Starts to publish checkpoints. Call it before anything is written: a log that is behind its signer is held. A process
- * without the signing key of the log neither publishes nor prunes.
+ * Starts to publish checkpoints. Call it before anything is written: a log that is behind its signer is held. It sends jobs
+ * of actions, which answer that. A process without the signing key of the log neither publishes nor prunes.
  */
 export async function openLog({ db, clock, logger, config, ...parts }: LogParts): Promise<Log> {
   const signer = openSigner(config.log_key_dir, clock)
@@ -54,6 +55,7 @@ export async function openLog({ db, clock, logger, config, ...parts }: LogParts)
     signer,
     clock,
     logger,
+    send: parts.send,
     every_seconds: config.checkpoint_seconds,
     is_key_lost: config.is_log_key_lost,
     anchors: parts.anchors,

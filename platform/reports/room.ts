@@ -1,13 +1,12 @@
 // Puts the parts of this room together.
 import type { Logger } from 'pino'
-import type { Resources } from '../db/db.js'
-import type { Job, Send } from '../jobs/job.js'
+import type { Job } from '../jobs/job.js'
 import type { Log } from '../log/parts.js'
 import { makeReport } from './collect/make-report.js'
 import type { RequestParts } from './commands/request-report.js'
 import { makeReportJob } from './make-job.js'
 
-interface RoomParts extends Resources {
+interface RoomParts extends Pick<RequestParts, 'db' | 'clock' | 'send'> {
   readonly logger: Logger
   readonly log: Pick<Log, 'identity' | 'holds_key'>
   /** How often checkpoints are published; 0 for never. */
@@ -19,11 +18,10 @@ const maxSignWaitMs = 20_000
 
 export interface ReportRoom {
   readonly jobs: readonly Job[]
-  /** The parts of the routes, once jobs can be sent. */
-  readonly partsWith: (send: Send) => RequestParts
+  readonly parts: RequestParts
 }
 
-export function openReports({ db, clock, logger, log, checkpoint_seconds }: RoomParts): ReportRoom {
+export function openReports({ db, clock, send, logger, log, checkpoint_seconds }: RoomParts): ReportRoom {
   const { keysOf } = log.identity
   const job = makeReportJob({
     db,
@@ -33,5 +31,5 @@ export function openReports({ db, clock, logger, log, checkpoint_seconds }: Room
     make: (scope, plan, watch) => makeReport({ db, keysOf }, scope, plan, watch),
   })
   const sign_wait_ms = Math.min(1500 * checkpoint_seconds, maxSignWaitMs)
-  return { jobs: [job], partsWith: (send) => ({ db, clock, send, sign_wait_ms }) }
+  return { jobs: [job], parts: { db, clock, send, sign_wait_ms } }
 }

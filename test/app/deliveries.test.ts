@@ -81,18 +81,6 @@ describe.skipIf(postgres === null)('stored deliveries', () => {
     await second.close()
   })
 
-  it('that wait without a job are found', async () => {
-    const id = randomUUID()
-    // The job is lost.
-    await post(async () => undefined, id)
-    const later = () => Date.now() + 11 * 60_000
-    const jobs = jobsWith(async () => undefined, later)
-    const opened = await room.open(jobs)
-    await jobs.find(({ name }) => name === 'find-github-deliveries')?.run({}, new AbortController().signal, opened.send)
-    await until(async () => expect(await rowsOf([id])).toMatchObject([{ status: 'done' }]))
-    await opened.close()
-  })
-
   it('whose handler fails say why, and are tried again', async () => {
     const id = randomUUID()
     const jobs = jobsWith(async () => {
@@ -101,11 +89,11 @@ describe.skipIf(postgres === null)('stored deliveries', () => {
     await post(async () => undefined, id)
     const handle = jobs.find(({ name }) => name === 'handle-github-delivery')
     const { signal } = new AbortController()
-    const run = async () => handle?.run({ delivery_id: id }, signal, async () => undefined)
+    const run = async () => handle?.run({ delivery_id: id }, signal)
     await expect(run()).rejects.toThrow('out of luck')
     expect(await rowsOf([id])).toEqual([{ status: 'failed', attempts: 1, error: 'out of luck' }])
     expect(handle).toMatchObject({ retries: 5 })
-    await jobsWith(async () => undefined)[0]?.run({ delivery_id: id }, signal, async () => undefined)
+    await jobsWith(async () => undefined)[0]?.run({ delivery_id: id }, signal)
     expect(await rowsOf([id])).toEqual([{ status: 'done', attempts: 2, error: null }])
   })
 
@@ -140,8 +128,8 @@ describe.skipIf(postgres === null)('stored deliveries', () => {
     const app = { attemptsSince: async () => attempts, deliverAgain }
     const isHandled = (event: string) => event === 'push'
     const repeats = createRepeats({ warn: () => undefined, info: () => undefined })
-    const job = missedJob({ db: room.db, clock: Date.now, app, repeats, isHandled })
-    await job.run({}, new AbortController().signal, async () => undefined)
+    const job = missedJob({ db: room.db, clock: Date.now, send: async () => undefined, app, repeats, isHandled })
+    await job.run({}, new AbortController().signal)
     expect(asked).toEqual([5])
   })
 
@@ -159,7 +147,7 @@ describe.skipIf(postgres === null)('stored deliveries', () => {
     const later = () => Date.now() + 31 * 24 * 3600_000
     const jobs = jobsWith(async () => undefined, later)
     const { signal } = new AbortController()
-    await jobs.find(({ name }) => name === 'delete-github-deliveries')?.run({}, signal, async () => undefined)
+    await jobs.find(({ name }) => name === 'delete-github-deliveries')?.run({}, signal)
     expect(await withUnscopedTransaction(room.db, (tx) => tx.query('select 1 from github_deliveries'))).toEqual([])
   })
 })

@@ -88,7 +88,7 @@ export async function openGovernedWorkspace(config: Config, begin: number): Prom
   const clock = () => now
   const { org_id } = await seedWorkspace(db, config, now, async () => undefined)
   const scope = scopeOf(org_id, { kind: 'system', id: 'test' })
-  const parts = { db, clock, manifests: createManifestReader(10), send: null }
+  const parts = { db, clock, manifests: createManifestReader(10), send: async () => undefined }
   return {
     db,
     scope,

@@ -15,6 +15,7 @@ import type { KeyIdentity } from '../../platform/http/principal.js'
 import { createPace } from '../../platform/ingest/pace.js'
 import { createPartitions } from '../../platform/ingest/partitions.js'
 import { createIngest, type Ingest } from '../../platform/ingest/write-queue.js'
+import type { Send } from '../../platform/jobs/job.js'
 import { type Bundles, createBundles } from '../../platform/log/bundle/bundles.js'
 import { publishCheckpoint } from '../../platform/log/publish/publish.js'
 import { type LogSigner, openSigner } from '../../platform/log/publish/signer.js'
@@ -39,7 +40,7 @@ export interface HistoryWorkspace {
   readonly ingest: Ingest
   readonly manifests: ReturnType<typeof createManifestReader>
   readonly sealer: Sealer
-  readonly send: null
+  readonly send: Send
   readonly signer: LogSigner
   /** The folder of the signing keys. */
   readonly keys: string
@@ -101,7 +102,7 @@ async function openWorkspace({ db, sealer, folder, begin, number }: Opening): Pr
   const archive = { archive_dir: join(folder, 'archive'), archive_entries: 250_000 }
   const retention = createRetention({ db, clock, logger, bundles, log_host, everyVerifierOf, epochOf, ...archive })
   return {
-    ...{ db, scope, key, clock, sealer, signer, keys, log_host, bundles, retention, send: null },
+    ...{ db, scope, key, clock, sealer, signer, keys, log_host, bundles, retention, send: async () => undefined },
     wait: (ms) => {
       now += ms
     },
@@ -119,7 +120,7 @@ async function openWorkspace({ db, sealer, folder, begin, number }: Opening): Pr
 
 function openIngest(db: Database, clock: () => number, sealer: Sealer): Ingest {
   const parts = {
-    ...{ db, clock, sealer, send: null },
+    ...{ db, clock, sealer, send: async () => undefined },
     committed: () => undefined,
     remark: () => undefined,
     rulebook: createRulebook(100),

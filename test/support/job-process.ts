@@ -9,14 +9,16 @@ const program = `
   const [, name, hangs] = process.argv
   const { readConfig } = await import(${JSON.stringify(built('config.js'))})
   const { openDatabase } = await import(${JSON.stringify(built('db/db.js'))})
-  const { openJobs } = await import(${JSON.stringify(built('jobs/jobs.js'))})
+  const { openQueue } = await import(${JSON.stringify(built('jobs/jobs.js'))})
   const db = await openDatabase(readConfig(process.env).value)
   const run = async ({ id }) => {
     console.log('ran ' + id)
     if (hangs === 'hangs') await new Promise(() => undefined)
   }
   const logger = { warn: console.error, error: console.error }
-  const jobs = await openJobs({ db, clock: Date.now, logger, jobs: [{ name, timeout_seconds: 60, concurrency: 4, run }] })
+  const jobs = openQueue({ db, clock: Date.now, logger })
+  jobs.add([{ name, timeout_seconds: 60, concurrency: 4, run }])
+  await jobs.start()
   process.stdin.on('data', async (ids) => {
     for (const id of String(ids).trim().split(' ')) await jobs.send(name, { id })
   })
@@ -43,7 +45,7 @@ const reportProgram = `
   const [, org_id] = process.argv
   const { readConfig } = await import(${JSON.stringify(built('config.js'))})
   const { openDatabase } = await import(${JSON.stringify(built('db/db.js'))})
-  const { openJobs } = await import(${JSON.stringify(built('jobs/jobs.js'))})
+  const { openQueue } = await import(${JSON.stringify(built('jobs/jobs.js'))})
   const { makeReportJob } = await import(${JSON.stringify(built('reports/make-job.js'))})
   const db = await openDatabase(readConfig(process.env).value)
   const logger = { warn: console.error, error: console.error }
@@ -53,7 +55,9 @@ const reportProgram = `
     await new Promise(() => undefined)
   }
   const job = makeReportJob({ db, clock: Date.now, logger, make, isMaker: true })
-  const jobs = await openJobs({ db, clock: Date.now, logger, jobs: [job] })
+  const jobs = openQueue({ db, clock: Date.now, logger })
+  jobs.add([job])
+  await jobs.start()
   process.stdin.on('data', async (ids) => {
     for (const report_id of String(ids).trim().split(' ')) await jobs.send(job.name, { org_id, report_id })
   })

@@ -4,12 +4,12 @@ import { pino } from 'pino'
 import { type Database, openDatabase } from '../../platform/db/db.js'
 import { migrate } from '../../platform/db/migrations/index.js'
 import type { Job, JobTimes } from '../../platform/jobs/job.js'
-import { type Jobs, openJobs } from '../../platform/jobs/jobs.js'
+import { openQueue, type Queue } from '../../platform/jobs/jobs.js'
 
 export interface JobRoom {
   readonly db: Database
   /** Opens the room, as a start of the platform does. */
-  readonly open: (jobs: readonly Job[], clock?: () => number, times?: Partial<JobTimes>) => Promise<Jobs>
+  readonly open: (jobs: readonly Job[], clock?: () => number, times?: Partial<JobTimes>) => Promise<Queue>
   /** The lines of the log so far. */
   readonly logged: Record<string, unknown>[]
   readonly close: () => Promise<void>
@@ -20,11 +20,13 @@ export async function openJobRoom(config: Config): Promise<JobRoom> {
   await migrate(db)
   const logged: Record<string, unknown>[] = []
   const logger = pino({}, { write: (line: string) => logged.push(JSON.parse(line)) })
-  const opened: Jobs[] = []
+  const opened: Queue[] = []
   const open: JobRoom['open'] = async (jobs, clock = Date.now, times = {}) => {
     // A process of a busy machine is silent for a second.
     const quick = { poll: 100, drain: 300, grace: 100, unseen: 4000 }
-    const made = await openJobs({ db, clock, logger, jobs }, { ...quick, ...times })
+    const made = openQueue({ db, clock, logger }, { ...quick, ...times })
+    made.add(jobs)
+    await made.start()
     opened.push(made)
     return made
   }

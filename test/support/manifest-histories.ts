@@ -49,12 +49,11 @@ export async function openRoom(database_url: string, folder: string, hosts: Bran
       sealer: createSealer([]),
       resync_seconds: 300,
       random: Math.random,
-      readSoon: async () => undefined,
       installations: noInstallations,
       assertKeyKept: () => undefined,
       // All histories are in one workspace.
       places: createGitPlaces(createPlaces(100, 100)),
-      send: null,
+      send: async () => undefined,
     }),
   )
   const [first] = processes as [GitParts]

@@ -28,6 +28,7 @@ import { noteAssignment } from '../events.js'
 import { type GitParts, sourceNameOf, sourceOf } from '../parts.js'
 import { inPlace } from '../places.js'
 import type { AtHead } from '../plan.js'
+import { readSoon } from '../read-soon.js'
 import { findRepository, forgetHead, lockRepository } from '../store/repositories.js'
 
 /**
@@ -96,7 +97,7 @@ async function assignFrom(
     if (repository.is_reading || repository.last_commit_sha !== found.commit_sha) await forgetHead(scope, tx, repo_id)
     return id
   })
-  await parts.readSoon(scope, repo_id)
+  await readSoon(parts, scope, repo_id)
   return made
 }
 

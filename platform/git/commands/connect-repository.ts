@@ -15,6 +15,7 @@ import { reading, repositoryNotFound } from '../errors.js'
 import { noteRepository } from '../events.js'
 import type { GitParts } from '../parts.js'
 import { inPlace } from '../places.js'
+import { readSoon } from '../read-soon.js'
 import { reconcile, reconcileNow } from '../reconcile.js'
 import type { RepositoryAddress } from '../source/source.js'
 import {
@@ -50,7 +51,7 @@ export async function connectRepository(
   const { visibility, branch } = await inPlace(parts.places, scope, provider, inspection)
   const id = await add(parts, scope, { provider, owner, name, url, branch, visibility, installation }, token)
   // It is connected: without a place for Git a job reads it.
-  if ((await reconcile(parts, scope, id)) === 'busy') await parts.readSoon(scope, id)
+  if ((await reconcile(parts, scope, id)) === 'busy') await readSoon(parts, scope, id)
   return repositoryOf(parts, scope, id)
 }
 

@@ -5,6 +5,7 @@ import { type Scope, scopeOf } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
 import { webhookContext } from '../../secrets/store.js'
 import { type GitParts, openSealed } from '../parts.js'
+import { readSoon } from '../read-soon.js'
 import { findRepository } from '../store/repositories.js'
 
 interface Delivery {
@@ -22,7 +23,7 @@ interface Delivery {
 export async function takeWebhook(parts: GitParts, { org_id, repo_id, raw, header }: Delivery): Promise<void> {
   const secret = await secretOf(parts, org_id, repo_id)
   if (secret === null || !isProven(secret, raw, header)) throw unproven()
-  await parts.readSoon(scopeOf(org_id, { kind: 'system', id: 'webhook' }), repo_id)
+  await readSoon(parts, scopeOf(org_id, { kind: 'system', id: 'webhook' }), repo_id)
 }
 
 async function secretOf({ db, sealer }: GitParts, org_id: string, repo_id: number): Promise<string | null> {

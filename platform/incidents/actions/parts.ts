@@ -15,6 +15,7 @@ export interface SendingParts extends Resources {
   readonly public_url: string | null
   /** From 0 to before 1. */
   readonly random: () => number
+  readonly send: Send
 }
 
 export interface ActionParts extends SendingParts {
@@ -24,5 +25,4 @@ export interface ActionParts extends SendingParts {
   readonly assertKeyKept: () => void
   /** Tests of the actions of one workspace. */
   readonly tests: Limit
-  readonly send: Send
 }

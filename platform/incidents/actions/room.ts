@@ -2,21 +2,20 @@
 import { withUnscopedTransaction } from '../../db/db.js'
 import { gauge, type MetricSource } from '../../http/exposition.js'
 import { createLimit } from '../../http/limits.js'
-import type { Job, Send } from '../../jobs/job.js'
+import type { Job } from '../../jobs/job.js'
 import { actionJobs, startActions } from './jobs.js'
 import type { ActionParts } from './parts.js'
 import { deliveryStatesUnscoped } from './store/due.js'
 
 export interface ActionRoom {
   readonly jobs: readonly Job[]
-  /** The parts of the routes, once jobs can be sent. */
-  readonly partsWith: (send: Send) => ActionParts
-  /** Sends the jobs of the start. Rejects with UNAVAILABLE. */
-  readonly start: (send: Send) => Promise<void>
+  readonly parts: ActionParts
+  /** Work of the start. Rejects with UNAVAILABLE. */
+  readonly start: () => Promise<void>
   readonly metrics: MetricSource
 }
 
-export type RoomParts = Omit<ActionParts, 'send' | 'random' | 'tests'>
+export type RoomParts = Omit<ActionParts, 'random' | 'tests'>
 
 /** A person who sets up a receiver needs a few; a scanner of ports or a sender of unwanted mails would need thousands. */
 const testsPerMinute = 20
@@ -25,8 +24,8 @@ export function openActions(given: RoomParts): ActionRoom {
   const parts = { ...given, random: Math.random, tests: createLimit(testsPerMinute, 60, given.clock) }
   return {
     jobs: actionJobs(parts),
-    partsWith: (send) => ({ ...parts, send }),
-    start: (send) => startActions(parts, send),
+    parts,
+    start: () => startActions(parts),
     metrics: async () => {
       const { pending, dead } = await withUnscopedTransaction(given.db, deliveryStatesUnscoped)
       return [

@@ -10,9 +10,9 @@ import { type Conditions, matches, type Occurrence } from './matching.js'
 import { enabledActions } from './store/actions.js'
 import { insertDeliveries, type NewDelivery } from './store/deliveries.js'
 
-/** What a room needs to trigger actions. Null where jobs cannot be sent: deliveries then start within a minute. */
+/** What a room needs to trigger actions. */
 export interface Triggering {
-  readonly send: Send | null
+  readonly send: Send
 }
 
 /** The job that delivers what is due for one action. */
@@ -50,7 +50,7 @@ export async function queueDeliveries(
     return answering.map((action) => newDelivery(action, occurrence, body, now))
   })
   for (const action_id of await insertDeliveries(scope, tx, now, deliveries))
-    await send?.(deliverName, { org_id: scope.org_id, action_id }, { tx })
+    await send(deliverName, { org_id: scope.org_id, action_id }, { tx })
 }
 
 /** What the bodies hold: what a room gives, or the incident. */

@@ -5,6 +5,7 @@ import { type Database, withSnapshot, withTransaction, withUnscopedTransaction }
 import { type Scope, scopeOf } from '../../db/scope.js'
 import { queueDeliveries } from '../../incidents/actions/triggers.js'
 import { startIntervalWorker } from '../../jobs/interval-worker.js'
+import type { Send } from '../../jobs/job.js'
 import { recordEvents } from '../../ledger/events.js'
 import type { Anchors } from './anchors/anchors.js'
 import { startAnswering, startAsking } from './confirmations.js'
@@ -26,6 +27,7 @@ interface CheckpointParts {
   readonly signer: LogSigner
   readonly clock: () => number
   readonly logger: Logger
+  readonly send: Send
   /** The name of this installation, unless the database already holds one. */
   readonly log_host: string
   readonly witnesses: Witnesses
@@ -144,7 +146,7 @@ async function catchUp(publishing: Publishing, scope: Scope, closed: () => boole
 
 /** Logs and records each reason once. A log that is behind its signer is held instead: an event would be a fork of it. */
 async function reportRejection(
-  { db, clock, logger, command }: CheckpointParts,
+  { db, clock, logger, send, command }: CheckpointParts,
   scope: Scope,
   error: unknown,
   rejected: Map<string, string>,
@@ -174,8 +176,7 @@ async function reportRejection(
     // Each process and each start words it again; the checkpoint changes only once the log is valid.
     const once = `after checkpoint ${latest?.epoch ?? 0}/${latest?.size ?? 0}`
     const subject = { subject_kind: 'log', subject_id: org_id, data: { log: { org_id, reason } } } as const
-    // Publishing begins before jobs can be sent.
-    await queueDeliveries({ send: null }, scope, tx, clock(), [{ on: 'log.invalid', ...subject, once }])
+    await queueDeliveries({ send }, scope, tx, clock(), [{ on: 'log.invalid', ...subject, once }])
     if (is_behind) await setHeld(scope, tx, reason)
   })
 }

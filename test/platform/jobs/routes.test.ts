@@ -33,12 +33,12 @@ describe.skipIf(postgres === null)('GET /api/v1/jobs', () => {
     const schedules = jobs.map(({ name, schedule }) => [name, schedule])
     expect(running).toBe(true)
     expect(schedules).toEqual([
+      ['deliver-action', null],
+      ['find-due-deliveries', '* * * * *'],
       ['prune-log', '7 * * * *'],
       ['reconcile-repository', null],
       ['find-due-repositories', '* * * * *'],
       ['make-report', null],
-      ['deliver-action', null],
-      ['find-due-deliveries', '* * * * *'],
       ['note-unfinished-tasks', '* * * * *'],
     ])
     expect(await listed('operator')).toEqual([{ ...first, ...none }])

@@ -22,7 +22,6 @@ import { soon } from '../../support/soon.js'
 const bytes = Buffer.alloc(2 * partBytes + 5, 'a report ')
 const made = { bytes, sha256: sha256Of(bytes) }
 const period = { from: day(1), to: day(2) }
-const send = async () => undefined
 
 await forEachDatabase('a report in the making', ({ fresh }) => {
   let room: JobRoom
@@ -51,7 +50,7 @@ await forEachDatabase('a report in the making', ({ fresh }) => {
   })
   const jobOf = (make: MakeReport) => makeReportJob({ db: room.db, clock: () => now, logger, make, isMaker: true })
   const run = (make: MakeReport, signal = new AbortController().signal) =>
-    jobOf(make).run({ org_id: scope.org_id, report_id: plan.id }, signal, send)
+    jobOf(make).run({ org_id: scope.org_id, report_id: plan.id }, signal)
   const found = () => withTransaction(room.db, scope, (tx) => findReport(scope, tx, plan.id)) as Promise<Report>
   const count = (table: string, where: string) =>
     withTransaction(room.db, scope, async (tx) => {
