@@ -13,6 +13,8 @@ export interface Job<Data extends JobData = JobData> {
   readonly at_start_seconds?: number
   /** Of the jobs with the same key one waits; a job that runs is not waiting. Without a key, every sent job runs. */
   readonly key?: (data: Data) => string
+  /** Whether jobs with the same key run one after the other, by all processes, in the order in which they were sent. */
+  readonly isSerial?: boolean
   /** How many run at once in one process; 1 by default. With 0, this process sends the job and others run it. */
   readonly concurrency?: number
   /** The time after which `signal` is aborted and the run has failed, up to 23 hours. */
@@ -67,7 +69,7 @@ export function keyOf({ key, schedule }: Job, data: JobData): string | null {
 
 const maxRetrySeconds = 3600
 
-/** The delay before the repetition that follows so many runs. */
-export function retrySeconds({ retry_delay_seconds = 5 }: Job, runs: number): number {
-  return Math.min(maxRetrySeconds, retry_delay_seconds * 2 ** (runs - 1))
+/** The delay before the repetition that follows so many runs; `random`, from 0 to before 1, spreads those of jobs that fail together. */
+export function retrySeconds({ retry_delay_seconds = 5 }: Job, runs: number, random: number): number {
+  return Math.min(maxRetrySeconds, retry_delay_seconds * 2 ** (runs - 1)) * (1 + random)
 }

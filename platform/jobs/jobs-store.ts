@@ -11,8 +11,9 @@ interface NewJob {
   readonly key: string | null
   readonly data: JobData
   readonly retries: number
-  readonly after_seconds?: number
-  readonly isUrgent?: boolean
+  /** ms since 1970. */
+  readonly run_at: number
+  readonly isUrgent: boolean
 }
 
 /**
@@ -21,23 +22,23 @@ interface NewJob {
  */
 export async function addJobUnscoped(
   tx: Transaction,
-  { name, key, data, retries, after_seconds = 0, isUrgent = false }: NewJob,
+  { name, key, data, retries, run_at, isUrgent }: NewJob,
 ): Promise<void> {
   await tx.query(
-    `insert into jobs (name, key, data, retries, is_urgent, run_at) values ($1, $2, $3, $4, $5, now() + $6 * interval '1 second')
+    `insert into jobs (name, key, data, retries, is_urgent, run_at) values ($1, $2, $3, $4, $5, $6)
      on conflict (name, key) where started_at is null do update
        set run_at = least(jobs.run_at, excluded.run_at), is_urgent = jobs.is_urgent or excluded.is_urgent
        where jobs.run_at > excluded.run_at or (excluded.is_urgent and not jobs.is_urgent)`,
-    [name, key, JSON.stringify(data), retries, isUrgent, after_seconds],
+    [name, key, JSON.stringify(data), retries, isUrgent, isoTime(run_at)],
   )
 }
 
-/** The queues among `names` with a job that can start now. */
-export async function dueQueuesUnscoped(tx: Transaction, names: readonly string[]): Promise<string[]> {
+/** The queues among `names` with a job that is due at `now`, ms since 1970. */
+export async function dueQueuesUnscoped(tx: Transaction, names: readonly string[], now: number): Promise<string[]> {
   const rows = await tx.query<{ name: string }>(
     `select q.name from unnest($1::text[]) q(name) cross join lateral (
-       select from jobs j where j.name = q.name and j.process_id is null and j.run_at <= now() limit 1) due`,
-    [names],
+       select from jobs j where j.name = q.name and j.process_id is null and j.run_at <= $2 limit 1) due`,
+    [names, isoTime(now)],
   )
   return rows.map(({ name }) => name)
 }
@@ -51,7 +52,11 @@ export interface FetchedJob {
 
 interface Fetching {
   readonly process_id: string
+  /** ms since 1970. */
+  readonly now: number
   readonly name: string
+  /** Whether a job waits for the earlier ones with its key. */
+  readonly isSerial: boolean
   /** Jobs to fetch, and the most that may run of one workspace. */
   readonly max: number
   readonly each: number
@@ -65,20 +70,21 @@ interface Fetching {
  */
 export function fetchInTurnUnscoped(
   tx: Transaction,
-  { process_id, name, max, each, owners }: Fetching,
+  { process_id, now, name, isSerial, max, each, owners }: Fetching,
 ): Promise<FetchedJob[]> {
   return tx.query<FetchedJob>(
     `with due as (
        select id, coalesce(data->>'org_id', id::text) as owner, row_number() over (
          partition by coalesce(data->>'org_id', id::text) order by is_urgent desc, id) as place
-       from jobs where name = $1 and process_id is null and run_at <= now()),
+       from jobs j where name = $1 and process_id is null and run_at <= $8 and (not $9 or not exists (
+         select from jobs e where e.name = $1 and e.key = j.key and e.id < j.id))),
      next as (
        select j.id from jobs j join due on due.id = j.id
        left join unnest($4::text[], $5::int[], $6::bigint[]) as known(owner, taken, turn) on known.owner = due.owner
        where j.process_id is null and coalesce(known.taken, 0) + due.place <= $3
        order by coalesce(known.taken, 0) + due.place, coalesce(known.turn, 0), j.is_urgent desc, j.id
        limit $2 for update of j skip locked)
-     update jobs j set process_id = $7, started_at = now(), attempts = j.attempts + 1
+     update jobs j set process_id = $7, started_at = $8, attempts = j.attempts + 1
      from next where j.id = next.id returning j.id, j.data, j.attempts`,
     [
       name,
@@ -88,6 +94,8 @@ export function fetchInTurnUnscoped(
       owners.map(({ taken }) => taken),
       owners.map(({ turn }) => turn),
       process_id,
+      isoTime(now),
+      isSerial,
     ],
   )
 }
@@ -104,19 +112,16 @@ export async function endJobUnscoped(tx: Transaction, { process_id, id }: Held):
   return rows.length > 0
 }
 
-/**
- * Lets a job run again after so many seconds, up to twice that, because jobs often fail together; an interrupted run does not count.
- * False, without a change, if another process was given the job.
- */
+/** Lets a job run again; an interrupted run does not count. False, without a change, if another process was given the job. */
 export async function repeatJobUnscoped(
   tx: Transaction,
   { process_id, id }: Held,
-  { after_seconds, counts }: { readonly after_seconds: number; readonly counts: boolean },
+  { run_at, counts }: { readonly run_at: number; readonly counts: boolean },
 ): Promise<boolean> {
   const rows = await tx.query(
-    `update jobs set process_id = null, run_at = now() + $3 * (1 + random()) * interval '1 second', attempts = attempts - $4::int
+    `update jobs set process_id = null, run_at = $3, attempts = attempts - $4::int
      where id = $1 and process_id = $2 returning id`,
-    [id, process_id, after_seconds, counts ? 0 : 1],
+    [id, process_id, isoTime(run_at), counts ? 0 : 1],
   )
   return rows.length > 0
 }
@@ -138,7 +143,7 @@ async function forget(tx: Transaction, condition: string, value: unknown): Promi
   if (rows.length === 0) return
   const isLeft = 'process_id is not null and not exists (select from job_processes p where p.id = process_id)'
   await tx.query(`delete from jobs where ${isLeft} and attempts > retries + 1`)
-  await tx.query(`update jobs set process_id = null, run_at = now() where ${isLeft}`)
+  await tx.query(`update jobs set process_id = null where ${isLeft}`)
 }
 
 /** Forgets the processes that have been silent for so many ms. */

@@ -10,7 +10,6 @@ import {
   addJobUnscoped,
   claimDueUnscoped,
   dueQueuesUnscoped,
-  forgetOthersUnscoped,
   lastDueUnscoped,
   type QueueState,
   queueStatesUnscoped,
@@ -63,7 +62,7 @@ export function openQueue({ db, clock, logger }: QueueParts, times = ordinaryTim
   const send: Send = async (name, data, options = {}) => {
     const job = jobs.get(name)
     if (job === undefined) throw new Error(`there is no job \`${name}\``)
-    await sendJob(db, job, data, options)
+    await sendJob({ db, clock }, job, data, options)
     const wake = () => workers.get(name)?.wake()
     // Before the commit a worker would not find the job.
     if (options.tx === undefined) wake()
@@ -71,21 +70,20 @@ export function openQueue({ db, clock, logger }: QueueParts, times = ordinaryTim
   }
   const start = async () => {
     const sendDue = await createScheduler(db, clock, [...jobs.values()])
-    await presence.beat()
-    // No other process uses an embedded database: other processes were killed.
-    if (db.kind === 'pglite') await withUnscopedTransaction(db, (tx) => forgetOthersUnscoped(tx, process_id))
+    await presence.begin()
     for (const { name, at_start_seconds: after_seconds } of jobs.values())
       if (after_seconds !== undefined) await send(name, {}, { after_seconds })
-    const parts = { db, clock, process_id, logger, lost: outage.begin, closing: closing.signal, times }
+    const lost = outage.begin
+    const parts = { db, clock, logger, times, process_id, random: Math.random, lost, closing: closing.signal }
     for (const job of jobs.values()) workers.set(job.name, createWorker(parts, job))
     const poll = async () => {
-      if (db.kind !== 'pglite') await presence.beat()
+      await presence.beat()
       await sendDue()
-      for (const name of await withUnscopedTransaction(db, (tx) => dueQueuesUnscoped(tx, names())))
+      for (const name of await withUnscopedTransaction(db, (tx) => dueQueuesUnscoped(tx, names(), clock())))
         workers.get(name)?.wake()
       outage.end()
     }
-    timer = startIntervalWorker(times.poll, poll, outage.begin)
+    timer = startIntervalWorker(times.poll, poll, lost)
     for (const worker of workers.values()) worker.wake()
   }
   const state = async () => {
@@ -118,8 +116,10 @@ const unknown = {
   last_error: null,
 }
 
-async function sendJob(db: Database, job: Job, data: JobData, { tx: given, ...options }: SendOptions): Promise<void> {
-  const added = { ...options, name: job.name, key: keyOf(job, data), data, retries: retriesOf(job) }
+async function sendJob({ db, clock }: Resources, job: Job, data: JobData, options: SendOptions): Promise<void> {
+  const { after_seconds = 0, isUrgent = false, tx: given } = options
+  const run_at = clock() + after_seconds * 1000
+  const added = { name: job.name, key: keyOf(job, data), data, retries: retriesOf(job), run_at, isUrgent }
   if (given === undefined) await withUnscopedTransaction(db, (tx) => addJobUnscoped(tx, added))
   else await asOwner(given, () => addJobUnscoped(given, added))
 }
@@ -137,7 +137,7 @@ async function createScheduler(db: Database, clock: () => number, jobs: readonly
       const due = lastDue(one.isDue, one.seen, now)
       if (due !== null)
         await withUnscopedTransaction(db, async (tx) => {
-          if (await claimDueUnscoped(tx, one.job.name, due)) await sendJob(db, one.job, {}, { tx })
+          if (await claimDueUnscoped(tx, one.job.name, due)) await sendJob({ db, clock }, one.job, {}, { tx })
         })
       one.seen = Math.max(one.seen, now)
     }

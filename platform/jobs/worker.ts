@@ -17,6 +17,8 @@ export interface WorkerParts extends Resources {
   /** The id of this process. */
   readonly process_id: string
   readonly logger: Logger
+  /** From 0 to before 1. */
+  readonly random: () => number
   /** Receives errors of the database. */
   readonly lost: (error: unknown) => void
   /** Aborted when the process stops: no job is fetched any more. */
@@ -70,7 +72,9 @@ export function createWorker(parts: WorkerParts, job: Job): Worker {
     while (canFetch()) {
       isWanted = false
       const max = places.free()
-      const wanted = { process_id: parts.process_id, name: job.name, max, each, owners: places.owners() }
+      const { process_id, clock } = parts
+      const { name, isSerial = false } = job
+      const wanted = { process_id, now: clock(), name, isSerial, max, each, owners: places.owners() }
       const jobs = await withUnscopedTransaction(parts.db, (tx) => fetchInTurnUnscoped(tx, wanted))
       for (const fetched of jobs) start(fetched)
       isWanted ||= jobs.length === max
@@ -166,12 +170,12 @@ function isRepeated(job: Job, { attempts }: FetchedJob): boolean {
  * process in the meantime. Rejects with UNAVAILABLE.
  */
 function settle(parts: WorkerParts, job: Job, fetched: FetchedJob, outcome: Outcome): Promise<void> {
-  const { db, clock, process_id } = parts
+  const { db, clock, random, process_id } = parts
   const { started_at, failure, isInterrupted } = outcome
   const held = { process_id, id: fetched.id }
   return withUnscopedTransaction(db, async (tx) => {
-    if (isInterrupted) return void (await repeatJobUnscoped(tx, held, { after_seconds: 0, counts: false }))
-    const again = { after_seconds: retrySeconds(job, fetched.attempts), counts: true }
+    if (isInterrupted) return void (await repeatJobUnscoped(tx, held, { run_at: clock(), counts: false }))
+    const again = { run_at: clock() + 1000 * retrySeconds(job, fetched.attempts, random()), counts: true }
     const isOwn =
       failure !== null && isRepeated(job, fetched)
         ? await repeatJobUnscoped(tx, held, again)

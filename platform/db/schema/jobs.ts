@@ -8,7 +8,8 @@ create table jobs (
   key text,
   data jsonb not null default '{}',
   is_urgent boolean not null default false,
-  run_at timestamptz not null default now(),
+  -- By the clock of the platform, as all times at which something is due.
+  run_at timestamptz(3) not null default now(),
   -- Runs that have begun, and how many may follow a failed first one.
   attempts integer not null default 0,
   retries integer not null default 3,
@@ -23,6 +24,7 @@ create index jobs_running on jobs (process_id) where process_id is not null;
 
 create table job_processes (
   id text primary key,
+  -- By the clock of the database, because processes compare it.
   seen_at timestamptz(3) not null
 );
 

@@ -92,6 +92,31 @@ await forEachDatabase('the job room', ({ fresh, kind }) => {
     await jobs.close()
   })
 
+  it('runs serial jobs with the same key in order, also after one that is repeated', async () => {
+    const ran: string[] = []
+    const first = gate()
+    const run = async ({ key, id }: { key: string; id: number }) => {
+      ran.push(`${key}${id}`)
+      if (ran.length > 1) return
+      await first.passed
+      throw new Error('the first run')
+    }
+    const job = { ...base, name: 'serial', concurrency: 4, isSerial: true, retry_delay_seconds: 0.2, run }
+    const jobs = await room.open([defineJob({ ...job, key: ({ key }) => key })])
+    await jobs.send('serial', { key: 'a', id: 1 })
+    await until(() => expect(ran).toEqual(['a1']))
+    for (const [key, id] of [
+      ['a', 2],
+      ['b', 3],
+    ] as const)
+      await jobs.send('serial', { key, id }, { isUrgent: true })
+    await until(() => expect(ran).toEqual(['a1', 'b3']))
+    expect(await jobs.state()).toMatchObject([{ waiting: 1, active: 1 }])
+    first.open()
+    await until(() => expect(ran).toEqual(['a1', 'b3', 'a1', 'a2']))
+    await jobs.close()
+  })
+
   it('runs as many at once as the job allows', async () => {
     const all = gate()
     let most = 0
