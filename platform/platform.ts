@@ -104,7 +104,7 @@ export async function createPlatform(
     queue.add([sweepJob({ db, clock, send, logger, config }), ...upkeepJobs(db)])
     for (const room of [log, git, reports, above]) queue.add(room.jobs)
     const ingest = openIngest({ db, clock, sealer, meter: meters.meter, logger, send })
-    for (const part of [git, actions, queue]) await part.start()
+    for (const part of [git, queue]) await part.start()
     const listener = createListener()
     const url = () => config.public_url ?? addressOf(listener)
     const access = accessParts({ db, clock, logger, config, keys, url, mailer, startWorkspace: git.startWorkspace })

@@ -177,9 +177,6 @@ create table deliveries (
   next_attempt_at timestamptz(3) not null,
   -- Set by the first attempt, also by one for another delivery when the receiver cannot be reached.
   give_up_at timestamptz(3),
-  claim text,
-  -- By the clock of the database, because processes compare it.
-  claimed_until timestamptz(3),
   last_attempt_at timestamptz(3),
   ended_at timestamptz(3),
   response_status integer,

@@ -1,5 +1,4 @@
-// Delivers what is due for one action: claims, attempts at once, results, until nothing is due (docs/design/platform.md §8).
-import { randomUUID } from 'node:crypto'
+// Delivers what is due for one action: attempts at once, results, until nothing is due (docs/design/platform.md §8).
 import { withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
@@ -10,16 +9,15 @@ import { maxRetryMs, nextState, type Outcome, outcomeOf, receiverAfter } from '.
 import type { SendingParts } from './parts.js'
 import { disableAction } from './store/actions.js'
 import {
-  type Claimed,
-  claimDeliveries,
-  claimSeconds,
+  type Begun,
+  beginAttempts,
   endAttempts,
   giveUpWaiting,
   lockReceiver,
   type Receiver,
   secondsUntilDue,
   setReceiver,
-} from './store/claims.js'
+} from './store/attempts.js'
 
 /** Attempts of one action at once: most of the time they wait for the receiver. */
 const maxAtOnce = 8
@@ -28,8 +26,7 @@ const maxGivenUp = 200
 
 interface Round {
   readonly receiver: Receiver
-  readonly claim: string
-  readonly claimed: readonly Claimed[]
+  readonly begun: readonly Begun[]
 }
 
 /** After this time an action makes room for those of others, ms: one receiver may take ten seconds for each delivery of thousands. */
@@ -44,10 +41,10 @@ export async function deliverDue(
 ): Promise<number | null> {
   const until = parts.clock() + maxRunMs
   while (!signal.aborted && parts.clock() < until) {
-    const round = await claimRound(parts, scope, action_id)
+    const round = await beginRound(parts, scope, action_id)
     if (round === null || typeof round === 'number') return round
     const outcomes = await Promise.all(
-      round.claimed.map((message) => attemptOf(parts, scope, round.receiver, message, signal)),
+      round.begun.map((message) => attemptOf(parts, scope, round.receiver, message, signal)),
     )
     await storeRound(parts, scope, round, outcomes)
   }
@@ -55,23 +52,16 @@ export async function deliverDue(
 }
 
 /** The next deliveries, or the seconds until there are some; null without any. */
-function claimRound({ db, clock }: SendingParts, scope: Scope, action_id: string): Promise<Round | number | null> {
+function beginRound({ db, clock }: SendingParts, scope: Scope, action_id: string): Promise<Round | number | null> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
     const receiver = await lockReceiver(scope, tx, action_id)
     if (receiver === null) return null
-    const { retry_at, failures } = receiver
+    const { retry_at } = receiver
     if (retry_at !== null && retry_at > now) return (retry_at - now) / 1000
-    const claim = randomUUID()
-    // One attempt shows whether the receiver can be reached again.
-    const isProbe = retry_at !== null
-    const claimed = await claimDeliveries(scope, tx, action_id, { now, claim, max: isProbe ? 1 : maxAtOnce })
-    if (claimed.length === 0) return secondsUntilDue(scope, tx, action_id, now)
-    if (isProbe) {
-      const wait = { failures, retry_at: now + claimSeconds * 1000, error: 'it is being tried again' }
-      await setReceiver(scope, tx, action_id, wait)
-    }
-    return { receiver, claim, claimed }
+    // After a failure, one attempt shows whether the receiver can be reached again.
+    const begun = await beginAttempts(scope, tx, action_id, now, retry_at === null ? maxAtOnce : 1)
+    return begun.length === 0 ? secondsUntilDue(scope, tx, action_id, now) : { receiver, begun }
   })
 }
 
@@ -89,11 +79,11 @@ async function attemptOf(
 function storeRound(
   { db, clock, random }: SendingParts,
   scope: Scope,
-  { receiver, claim, claimed }: Round,
+  { receiver, begun }: Round,
   outcomes: readonly Outcome[],
 ): Promise<void> {
   const now = clock()
-  const ended = claimed.map((one, index) => endedBy(one, outcomes[index] as Outcome, now, random()))
+  const ended = begun.map((one, index) => endedBy(one, outcomes[index] as Outcome, now, random()))
   const receiverState = receiverAfter(receiver, outcomes, now, random())
   const isGone = outcomes.some(({ verdict }) => verdict === 'gone')
   return withTransaction(db, scope, async (tx) => {
@@ -102,7 +92,7 @@ function storeRound(
     if (hasEvents) await lockLog(scope, tx)
     // Before its deliveries, in the order in which other changes lock them.
     if (receiverState !== null) await setReceiver(scope, tx, receiver.id, receiverState)
-    const held = new Set(await endAttempts(scope, tx, now, claim, ended))
+    const held = new Set(await endAttempts(scope, tx, now, ended))
     const dead = ended.filter(({ id, state }) => state === 'dead' && held.has(id)).map(({ id }) => id)
     const error = receiverState?.error ?? null
     if (error !== null) {
@@ -117,14 +107,15 @@ function storeRound(
   })
 }
 
-function endedBy(delivery: Claimed, outcome: Outcome, now: number, random: number) {
+function endedBy(delivery: Begun, outcome: Outcome, now: number, random: number) {
   const next = nextState(delivery, outcome, now, random)
   const { verdict, status: response_status, error } = outcome
   const times =
     next.state === 'pending'
       ? { next_attempt_at: next.next_attempt_at, give_up_at: next.give_up_at }
       : { next_attempt_at: delivery.next_attempt_at, give_up_at: delivery.give_up_at }
-  return { id: delivery.id, state: next.state, ...times, response_status, error, counts: verdict !== 'interrupted' }
+  const { id, attempts } = delivery
+  return { id, attempts, state: next.state, ...times, response_status, error, counts: verdict !== 'interrupted' }
 }
 
 function deadEvent(id: string, { id: action_id, name }: Receiver) {

@@ -3,15 +3,13 @@ import { withUnscopedTransaction } from '../../db/db.js'
 import { gauge, type MetricSource } from '../../http/exposition.js'
 import { createLimit } from '../../http/limits.js'
 import type { Job } from '../../jobs/job.js'
-import { actionJobs, startActions } from './jobs.js'
+import { actionJobs } from './jobs.js'
 import type { ActionParts } from './parts.js'
-import { deliveryStatesUnscoped } from './store/due.js'
+import { deliveryStatesUnscoped } from './store/all-deliveries.js'
 
 export interface ActionRoom {
   readonly jobs: readonly Job[]
   readonly parts: ActionParts
-  /** Work of the start. Rejects with UNAVAILABLE. */
-  readonly start: () => Promise<void>
   readonly metrics: MetricSource
 }
 
@@ -25,7 +23,6 @@ export function openActions(given: RoomParts): ActionRoom {
   return {
     jobs: actionJobs(parts),
     parts,
-    start: () => startActions(parts),
     metrics: async () => {
       const { pending, dead } = await withUnscopedTransaction(given.db, deliveryStatesUnscoped)
       return [

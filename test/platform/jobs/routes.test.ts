@@ -34,7 +34,7 @@ describe.skipIf(postgres === null)('GET /api/v1/jobs', () => {
     expect(running).toBe(true)
     expect(schedules).toEqual([
       ['deliver-action', null],
-      ['find-due-deliveries', '* * * * *'],
+      ['delete-old-deliveries', '* * * * *'],
       ['prune-log', '7 * * * *'],
       ['reconcile-repository', null],
       ['find-due-repositories', '* * * * *'],

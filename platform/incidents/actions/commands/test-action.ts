@@ -8,7 +8,7 @@ import { sendMessage } from '../kinds/send.js'
 import { outcomeOf } from '../outcome.js'
 import type { ActionParts } from '../parts.js'
 import { resumeReceiver } from '../store/actions.js'
-import { findReceiver } from '../store/claims.js'
+import { findReceiver } from '../store/attempts.js'
 import { deliverName } from '../triggers.js'
 
 /** Characters of the answer that are shown. */

@@ -38,7 +38,7 @@ export const email: ActionKindDefinition = {
   },
 }
 
-/** Longer than any attempt should take, and shorter than its claim: mail servers can be slow. */
+/** Longer than any attempt should take: mail servers can be slow. */
 const maxMailMs = 15_000
 
 /** Rejects when the work takes longer. */

@@ -3,7 +3,7 @@
 import type { Action, ActionRequest } from '@svc/schemas'
 import type { Attempt } from '../outcome.js'
 import type { ActionParts, SendingParts } from '../parts.js'
-import type { Receiver } from '../store/claims.js'
+import type { Receiver } from '../store/attempts.js'
 
 export type Config = ActionRequest['config']
 

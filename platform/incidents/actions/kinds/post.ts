@@ -3,7 +3,7 @@ import { type FieldError, invalid } from '../../../errors.js'
 import { actionTargetContext } from '../../../secrets/store.js'
 import { retryAfterOf } from '../outcome.js'
 import type { ActionParts, SendingParts } from '../parts.js'
-import type { Receiver } from '../store/claims.js'
+import type { Receiver } from '../store/attempts.js'
 import type { Config, ReadConfig, Sending } from './kind.js'
 
 /** The address of a configuration; `shown` leaves out what is secret in it. Throws INVALID for an address that must not be called. */

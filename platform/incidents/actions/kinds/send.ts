@@ -3,7 +3,7 @@ import { MailRejected } from '../../../mail/mail.js'
 import { TooLarge } from '../../../outgoing/outgoing.js'
 import { TargetError } from '../../../outgoing/targets.js'
 import type { SendingParts } from '../parts.js'
-import type { Receiver } from '../store/claims.js'
+import type { Receiver } from '../store/attempts.js'
 import type { Message, Sending } from './kind.js'
 import { kinds } from './kinds.js'
 

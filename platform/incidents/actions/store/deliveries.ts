@@ -75,8 +75,8 @@ export async function findDelivery(scope: Scope, tx: Transaction, id: string): P
 /** Makes a delivery that has ended pending again, due at `now`; false when it has not ended. */
 export async function reviveDelivery(scope: Scope, tx: Transaction, now: number, id: string): Promise<boolean> {
   const rows = await tx.query(
-    `update deliveries set state = 'pending', attempts = 0, next_attempt_at = $3, give_up_at = null, ended_at = null, claim = null,
-       claimed_until = null, error = null
+    `update deliveries set state = 'pending', attempts = 0, next_attempt_at = $3, give_up_at = null, ended_at = null,
+       error = null
      where org_id = $1 and id = $2 and state in ('delivered', 'dead') returning id`,
     [scope.org_id, id, isoTime(now)],
   )
@@ -86,7 +86,7 @@ export async function reviveDelivery(scope: Scope, tx: Transaction, now: number,
 /** Cancels the pending deliveries of an action; returns how many. */
 export async function cancelDeliveries(scope: Scope, tx: Transaction, now: number, action_id: string): Promise<number> {
   const rows = await tx.query(
-    `update deliveries set state = 'cancelled', ended_at = $3, claim = null, claimed_until = null, error = 'the action was deleted'
+    `update deliveries set state = 'cancelled', ended_at = $3, error = 'the action was deleted'
      where org_id = $1 and action_id = $2 and state = 'pending' returning id`,
     [scope.org_id, action_id, isoTime(now)],
   )

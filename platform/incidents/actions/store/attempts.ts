@@ -1,12 +1,8 @@
-// Claims of deliveries: two processes never send one at the same time. Claims end by the clock of the database, which processes
-// share; attempts are due by the clock of the platform.
+// Attempts of deliveries and their results. The queue runs one job of an action at a time.
 import { type Action, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { readByIndex } from '../../../db/sql.js'
-
-/** Longer than an attempt takes, and short, because the deliveries of a killed process wait for it. */
-export const claimSeconds = 25
 
 /** An action as an attempt uses it; times are ms since 1970. */
 export interface Receiver {
@@ -22,7 +18,7 @@ export interface Receiver {
   readonly retry_at: number | null
 }
 
-export interface Claimed {
+export interface Begun {
   readonly id: string
   readonly subject_id: string
   readonly body: string
@@ -54,52 +50,54 @@ export async function findReceiver({ org_id }: Scope, tx: Transaction, id: strin
 const isFirst = `not exists (select 1 from deliveries e where e.org_id = d.org_id and e.action_id = d.action_id
   and e.subject_id = d.subject_id and e.state = 'pending' and e.position < d.position)`
 
-interface Claiming {
-  readonly now: number
-  readonly claim: string
-  readonly max: number
-}
-
-/** Claims up to `max` due deliveries of an action, each the first of its subject, those with the fewest attempts before others. */
-export async function claimDeliveries(
+/**
+ * Begins attempts of up to `max` deliveries of an action that are due, each the first of its subject, those with the fewest attempts
+ * before others. The receiver must be locked.
+ */
+export async function beginAttempts(
   scope: Scope,
   tx: Transaction,
   action_id: string,
-  claiming: Claiming,
-): Promise<Claimed[]> {
+  now: number,
+  max: number,
+): Promise<Begun[]> {
   // With 10,000 waiting, an order by attempts reads all of them; those without an attempt are found in an index.
-  const fresh = await claimInOrder(scope, tx, action_id, claiming, 'd.attempts = 0', 'd.position')
-  const left = { ...claiming, max: claiming.max - fresh.length }
-  if (left.max === 0) return fresh
-  const tried = await claimInOrder(scope, tx, action_id, left, 'd.attempts > 0', 'd.attempts, d.position')
-  return [...fresh, ...tried]
+  const first = { max, except: [], among: 'd.attempts = 0', order: 'd.position' }
+  const fresh = await beginInOrder(scope, tx, action_id, now, first)
+  const except = fresh.map(({ id }) => id)
+  const more = { max: max - fresh.length, except, among: 'd.attempts > 0', order: 'd.attempts, d.position' }
+  return more.max === 0 ? fresh : [...fresh, ...(await beginInOrder(scope, tx, action_id, now, more))]
 }
 
-async function claimInOrder(
+interface Choice {
+  readonly max: number
+  readonly except: readonly string[]
+  readonly among: string
+  readonly order: string
+}
+
+async function beginInOrder(
   { org_id }: Scope,
   tx: Transaction,
   action_id: string,
-  { now, claim, max }: Claiming,
-  among: string,
-  order: string,
-): Promise<Claimed[]> {
+  now: number,
+  { max, except, among, order }: Choice,
+): Promise<Begun[]> {
   await readByIndex(tx)
-  return tx.query<Claimed>(
+  return tx.query<Begun>(
     `with due as (
        select d.id from deliveries d
        where d.org_id = $1 and d.action_id = $2 and d.state = 'pending' and d.next_attempt_at <= $3 and ${among}
-         and (d.claimed_until is null or d.claimed_until < now()) and ${isFirst}
-       order by ${order} limit ${max} for update skip locked)
-     update deliveries d set claim = $4, claimed_until = now() + interval '${claimSeconds} s', attempts = d.attempts + 1,
-       last_attempt_at = $3
+         and d.id <> all($4::text[]) and ${isFirst} order by ${order} limit ${max})
+     update deliveries d set attempts = d.attempts + 1, last_attempt_at = $3
      from due where d.org_id = $1 and d.id = due.id
      returning d.id, d.subject_id, d.body, d.attempts, ${ms('d.next_attempt_at')} as next_attempt_at,
        ${ms('d.give_up_at')} as give_up_at`,
-    [org_id, action_id, isoTime(now), claim],
+    [org_id, action_id, isoTime(now), except],
   )
 }
 
-/** Seconds until the next delivery of an action is due or its claim ends; null without one. */
+/** Seconds until the next delivery of an action is due; null without one. */
 export async function secondsUntilDue(
   { org_id }: Scope,
   tx: Transaction,
@@ -107,8 +105,7 @@ export async function secondsUntilDue(
   now: number,
 ): Promise<number | null> {
   const [row] = await tx.query<{ seconds: number | null }>(
-    `select min(greatest(extract(epoch from d.next_attempt_at - $3::timestamptz), extract(epoch from d.claimed_until - now()), 0))
-       ::float8 as seconds
+    `select greatest(extract(epoch from min(d.next_attempt_at) - $3::timestamptz), 0)::float8 as seconds
      from deliveries d where d.org_id = $1 and d.action_id = $2 and d.state = 'pending' and ${isFirst}`,
     [org_id, action_id, isoTime(now)],
   )
@@ -117,6 +114,8 @@ export async function secondsUntilDue(
 
 export interface Ended {
   readonly id: string
+  /** Of the delivery, with this one: a later attempt stores its own result. */
+  readonly attempts: number
   readonly state: 'pending' | 'delivered' | 'dead'
   readonly next_attempt_at: number
   readonly give_up_at: number | null
@@ -126,27 +125,26 @@ export interface Ended {
   readonly counts: boolean
 }
 
-/** Stores the results of attempts at `now`; returns the ids of those whose claim was still held. */
+/** Stores the results of attempts at `now`; returns the ids of those that are still the last of a pending delivery. */
 export async function endAttempts(
   { org_id }: Scope,
   tx: Transaction,
   now: number,
-  claim: string,
   ended: readonly Ended[],
 ): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(
     `update deliveries d set state = u.state, next_attempt_at = u.next_attempt_at, give_up_at = u.give_up_at,
        response_status = case when u.counts then u.response_status else d.response_status end,
        error = case when u.counts then u.error else d.error end, attempts = d.attempts - case when u.counts then 0 else 1 end,
-       ended_at = case when u.state = 'pending' then null else $3::timestamptz end, claim = null, claimed_until = null
-     from unnest($4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[], $8::int[], $9::text[], $10::boolean[])
-       as u(id, state, next_attempt_at, give_up_at, response_status, error, counts)
-     where d.org_id = $1 and d.id = u.id and d.claim = $2 and d.state = 'pending' returning d.id`,
+       ended_at = case when u.state = 'pending' then null else $2::timestamptz end
+     from unnest($3::text[], $4::int[], $5::text[], $6::timestamptz[], $7::timestamptz[], $8::int[], $9::text[], $10::boolean[])
+       as u(id, attempts, state, next_attempt_at, give_up_at, response_status, error, counts)
+     where d.org_id = $1 and d.id = u.id and d.attempts = u.attempts and d.state = 'pending' returning d.id`,
     [
       org_id,
-      claim,
       isoTime(now),
       ended.map((one) => one.id),
+      ended.map((one) => one.attempts),
       ended.map((one) => one.state),
       ended.map((one) => isoTime(one.next_attempt_at)),
       ended.map((one) => (one.give_up_at === null ? null : isoTime(one.give_up_at))),
@@ -201,7 +199,7 @@ export async function giveUpWaiting(
     [org_id, action_id, isoTime(now), isoTime(give_up_at)],
   )
   const rows = await tx.query<{ id: string }>(
-    `update deliveries set state = 'dead', ended_at = $3, error = $4, claim = null, claimed_until = null
+    `update deliveries set state = 'dead', ended_at = $3, error = $4
      where org_id = $1 and id in (select id from deliveries where org_id = $1 and action_id = $2 and state = 'pending'
        and give_up_at <= $3 order by position limit ${max}) and state = 'pending' returning id`,
     [org_id, action_id, isoTime(now), error],
