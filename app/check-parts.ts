@@ -55,13 +55,13 @@ export function checkParts(parts: CheckingParts, target: InstalledAt, signal: Ab
 }
 
 /**
- * Reads the branch of a connection, and writes the check run of its head: what is in force now. False when another process reads
- * the branch.
+ * Reads the branch of a connection, and writes the check run of its head: what is in force now. False when a later
+ * reading of the branch has begun.
  */
 export async function followPush(parts: CheckingParts, target: InstalledAt, repo_id: number): Promise<boolean> {
   const { reading, scope } = parts
   const outcome = await reconcile(reading, scope, repo_id)
-  if (outcome === 'leased' || outcome === 'superseded') return false
+  if (outcome === 'superseded') return false
   if (outcome === 'read') await reportInForce(parts, target, repo_id)
   return true
 }

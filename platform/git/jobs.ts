@@ -8,12 +8,12 @@ import { bundledLibrary } from './commands/connect-library.js'
 import type { ReadingParts } from './parts.js'
 import { reconcileName, sendReading } from './read-soon.js'
 import { reconcile } from './reconcile.js'
-import { dueRepositoriesUnscoped, endLeasesUnscoped, outdatedLibrariesUnscoped } from './store/repositories.js'
+import { dueRepositoriesUnscoped, outdatedLibrariesUnscoped } from './store/repositories.js'
 
 /** Branches that one process reads at once: most of the time they wait for a host. */
 const concurrency = 8
-/** Until another process ends its reading of the branch, or a reading of the workspace its own. */
-const leasedSeconds = 2
+/** Until a reading of the workspace has ended. */
+const busySeconds = 2
 /** The timer looks for branches that are due within the next minute. */
 const aheadMs = 60_000
 const maxDue = 10_000
@@ -29,15 +29,15 @@ export function gitJobs(parts: ReadingParts): Job[] {
     defineJob<Named>({
       name: reconcileName,
       key: ({ org_id, repo_id }) => `${org_id}/${repo_id}`,
+      isSerial: true,
       concurrency,
       timeout_seconds: 300,
       // A branch that cannot be read is due again; only an internal error or an outage of the database repeats the job.
       retries: 3,
       run: async ({ org_id, repo_id }) => {
         const scope = scopeOf(org_id, { kind: 'system', id: 'resync' })
-        const outcome = await reconcile(parts, scope, repo_id)
-        if (outcome === 'leased' || outcome === 'busy')
-          await sendReading(parts, scope, repo_id, { after_seconds: leasedSeconds, isUrgent: outcome === 'leased' })
+        if ((await reconcile(parts, scope, repo_id)) === 'busy')
+          await sendReading(parts, scope, repo_id, { after_seconds: busySeconds })
       },
     }),
     defineJob({
@@ -65,8 +65,6 @@ async function sendDue(parts: ReadingParts): Promise<void> {
 export async function startGit(parts: ReadingParts): Promise<void> {
   const { db, sources } = parts
   const library = await sources.open(bundledLibrary, 'library').resolve(null)
-  // No other process uses an embedded database: what is leased was left by a killed one. On a server, leases end.
-  if (db.kind === 'pglite') await withUnscopedTransaction(db, endLeasesUnscoped)
   await withUnscopedTransaction(db, (tx) => markBaselinesUnscoped(tx, baseline().blob_sha))
   const outdated = await withUnscopedTransaction(db, (tx) => outdatedLibrariesUnscoped(tx, library.commit_sha))
   for (const { org_id, id } of outdated) await sendReading(parts, { org_id }, id)

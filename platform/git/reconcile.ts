@@ -7,7 +7,6 @@ import { findAgents } from '../agents/store/agents.js'
 import { type Transaction, withSnapshot, withTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { PlatformError } from '../errors.js'
-import { startIntervalWorker } from '../jobs/interval-worker.js'
 import { lockLog } from '../ledger/log.js'
 import type { TargetAgent } from '../policies/commands/put-manifest.js'
 import { assignmentsFrom, findAssignment, setHeadState } from '../policies/store/assignments.js'
@@ -25,15 +24,15 @@ import {
   beginReading,
   beginWriting,
   endReading,
+  findRepository,
   type Reading,
   type ReadState,
   type RepositoryRow,
-  renewLease,
 } from './store/repositories.js'
 import { nextCheckAfter } from './timing.js'
 
-/** `leased`: another process is reading the branch; `superseded`: a later reading has begun; `busy`: no place for Git is free. */
-export type Outcome = 'read' | 'failed' | 'leased' | 'removed' | 'superseded' | 'busy'
+/** `superseded`: a later reading has begun; `being_read`: an earlier one has not ended; `busy`: no place for Git is free. */
+export type Outcome = 'read' | 'failed' | 'removed' | 'superseded' | 'being_read' | 'busy'
 
 export interface ReconcileOptions {
   /** The assignment that an operator resyncs: the version at the head is put in force without guards. */
@@ -44,45 +43,40 @@ export interface ReconcileOptions {
   readonly compares?: boolean
 }
 
-/** How long other processes wait for a reading whose process was killed; a running one renews its lease. */
-const leaseMs = 8000
-const renewMs = 2000
-
-/** An operator whose reading was superseded reads again when the later one has ended, at the latest when its lease has. */
+/** A request whose reading was superseded reads again when the later one has ended, or its process seems to be killed. */
+const maxReadingMs = 20_000
 const againMs = 100
-const maxAgain = (3 * leaseMs) / againMs
+const maxAgain = (2 * maxReadingMs) / againMs
 
 /** Never rejects because of the repository: what is wrong with it becomes a condition. Rejects with UNAVAILABLE. */
-export async function reconcile(
+export function reconcile(parts: ReadingParts, scope: Scope, repo_id: number): Promise<Outcome> {
+  return readOnce(parts, scope, repo_id, {}, null)
+}
+
+/** The same for a request: a later reading knows nothing of what it asked for, and its answer shows what was read. */
+export async function reconcileFor(
   parts: ReadingParts,
   scope: Scope,
   repo_id: number,
   options: ReconcileOptions = {},
 ): Promise<Outcome> {
-  const { by_hand, compares = by_hand !== undefined } = options
-  // An operator does not wait for a process that may have been killed.
-  let outcome = await readOnce(parts, scope, repo_id, { ...options, compares }, !compares)
-  // A later reading knows nothing of what this operator asked for.
-  for (let again = 0; by_hand !== undefined && mustWait(outcome); again += 1) {
+  let outcome = await readOnce(parts, scope, repo_id, options, null)
+  for (let again = 0; outcome === 'being_read' || outcome === 'superseded'; again += 1) {
     if (again === maxAgain) throw new PlatformError('UNAVAILABLE', 'the branch is being read by others: retry')
     await delay(againMs)
-    outcome = await readOnce(parts, scope, repo_id, { ...options, compares }, true)
+    outcome = await readOnce(parts, scope, repo_id, options, parts.clock() - maxReadingMs)
   }
   return outcome
 }
 
-/** The same for a request. Rejects with RATE_LIMITED where no place becomes free. */
+/** Compares every assignment with the head. Rejects with RATE_LIMITED where no place becomes free. */
 export async function reconcileNow(
   parts: ReadingParts,
   scope: Scope,
   repo_id: number,
   options: ReconcileOptions = {},
 ): Promise<void> {
-  if ((await reconcile(parts, scope, repo_id, options)) === 'busy') throw allTaken()
-}
-
-function mustWait(outcome: Outcome): boolean {
-  return outcome === 'superseded' || outcome === 'leased'
+  if ((await reconcileFor(parts, scope, repo_id, { ...options, compares: true })) === 'busy') throw allTaken()
 }
 
 async function readOnce(
@@ -90,29 +84,34 @@ async function readOnce(
   scope: Scope,
   repo_id: number,
   options: ReconcileOptions,
-  waits: boolean,
+  since: number | null,
 ): Promise<Outcome> {
   const { db, clock } = parts
-  const now = clock()
-  const lease = { now, until: now + leaseMs, waits }
-  const reading = await withTransaction(db, scope, (tx) => beginReading(scope, tx, repo_id, lease))
-  if (typeof reading === 'string') return reading
-  const leave = await parts.places(scope, reading.repository.provider)
-  // Its lease ends by itself, and a later reading takes it over.
+  const known = await withSnapshot(db, scope, (tx) => findRepository(scope, tx, repo_id))
+  if (known === null) return 'removed'
+  // Before the reading begins: one that waits for a place must not supersede another.
+  const leave = await parts.places(scope, known.provider)
   if (leave === null) return 'busy'
-  const renew = () =>
-    withTransaction(db, scope, (tx) => renewLease(scope, tx, repo_id, reading.turn, clock() + leaseMs))
-  // A lease that cannot be renewed costs a second reading at most.
-  const renewal = startIntervalWorker(renewMs, renew, () => undefined)
+  try {
+    const reading = await withTransaction(db, scope, (tx) => beginReading(scope, tx, repo_id, clock(), since))
+    return reading === null ? 'being_read' : await readOrGiveUp(parts, scope, reading, options)
+  } finally {
+    leave()
+  }
+}
+
+async function readOrGiveUp(
+  parts: ReadingParts,
+  scope: Scope,
+  reading: Reading,
+  options: ReconcileOptions,
+): Promise<Outcome> {
   try {
     return await read(parts, scope, reading, options)
   } catch (error) {
-    await giveUp(parts, scope, reading, error)
-    if (error instanceof SourceError) return 'failed'
-    throw error
-  } finally {
-    leave()
-    await renewal.close()
+    const isLast = await giveUp(parts, scope, reading, error)
+    if (!(error instanceof SourceError)) throw error
+    return isLast ? 'failed' : 'superseded'
   }
 }
 
@@ -123,10 +122,7 @@ async function read(parts: ReadingParts, scope: Scope, reading: Reading, options
   const head = await source.resolve(known)
   const isUnchanged =
     head.commit_sha === known?.commit_sha && repository.status === 'synced' && options.compares !== true
-  if (isUnchanged) {
-    await end(parts, scope, reading, head, null)
-    return 'read'
-  }
+  if (isUnchanged) return end(parts, scope, reading, head, null)
   const [assignments, files] = await withSnapshot(parts.db, scope, async (tx) => [
     await assignmentsFrom(scope, tx, repository.id),
     repository.provider === 'bundled' ? libraryRows() : await filesOf(scope, tx, repository.id),
@@ -135,8 +131,7 @@ async function read(parts: ReadingParts, scope: Scope, reading: Reading, options
   for (const some of chunksOf(assignments, branch)) {
     if (!(await applyTo(parts, scope, reading, { some, head, branch, options }))) return 'superseded'
   }
-  await end(parts, scope, reading, head, branch)
-  return 'read'
+  return end(parts, scope, reading, head, branch)
 }
 
 function headOf({ last_commit_sha: commit_sha, etag }: RepositoryRow): Head | null {
@@ -194,7 +189,7 @@ async function end(
   { repository, turn }: Reading,
   head: Head,
   branch: Branch | null,
-): Promise<void> {
+): Promise<'read' | 'superseded'> {
   const now = parts.clock()
   const { provider, visibility, id } = repository
   const state: ReadState = {
@@ -206,11 +201,12 @@ async function end(
     visibility,
     next_check_at: provider === 'bundled' ? null : nextCheckAfter(parts, now, 0, null),
   }
-  await withTransaction(parts.db, scope, async (tx) => {
+  return withTransaction(parts.db, scope, async (tx) => {
     if (repository.status === 'degraded') await lockLog(scope, tx)
-    if (!(await endReading(scope, tx, id, turn, now, state))) return
+    if (!(await endReading(scope, tx, id, turn, now, state))) return 'superseded'
     if (branch !== null) await replaceChanged(scope, tx, id, branch.files)
     if (repository.status === 'degraded') await noteRepository(scope, tx, now, 'repository.recovered', repository)
+    return 'read'
   })
 }
 
@@ -228,8 +224,16 @@ async function replaceChanged(
   if (keyOf(await filesOf(scope, tx, repo_id)) !== keyOf(files)) await replaceFiles(scope, tx, repo_id, files)
 }
 
-/** Ends a reading that failed: the last valid policies stay in force, and every assignment says why. */
-async function giveUp(parts: ReadingParts, scope: Scope, { repository, turn }: Reading, error: unknown): Promise<void> {
+/**
+ * Ends a reading that failed: the last valid policies stay in force, and every assignment says why. False if a later reading has
+ * begun: nothing was written.
+ */
+async function giveUp(
+  parts: ReadingParts,
+  scope: Scope,
+  { repository, turn }: Reading,
+  error: unknown,
+): Promise<boolean> {
   const now = parts.clock()
   const { code, message, retry_after } =
     error instanceof SourceError
@@ -251,13 +255,14 @@ async function giveUp(parts: ReadingParts, scope: Scope, { repository, turn }: R
     visibility: repository.visibility,
     next_check_at: nextCheckAfter(parts, now, failures, retry_after),
   }
-  await withTransaction(parts.db, scope, async (tx) => {
+  return withTransaction(parts.db, scope, async (tx) => {
     await lockLog(scope, tx)
-    if (!(await endReading(scope, tx, repository.id, turn, now, state))) return
+    if (!(await endReading(scope, tx, repository.id, turn, now, state))) return false
     await degrade(scope, tx, now, repository.id, found)
     await noteUnreadable(parts, scope, tx, now, repository, conditions)
-    if (!differ(repository.conditions, conditions)) return
-    await noteRepository(scope, tx, now, 'repository.degraded', repository, { reason: code, message })
+    if (differ(repository.conditions, conditions))
+      await noteRepository(scope, tx, now, 'repository.degraded', repository, { reason: code, message })
+    return true
   })
 }
 

@@ -98,7 +98,7 @@ async function prepare(env: Readonly<Record<string, string>>, { psql }: Postgres
   await until(
     () =>
       Number(
-        psql(url, `select count(*) from repositories where leased_until is not null or last_commit_sha is null`),
+        psql(url, `select count(*) from repositories where reading_since is not null or last_commit_sha is null`),
       ) === 0,
   )
   await platform.terminate()

@@ -25,7 +25,8 @@ create table repositories (
   failures integer not null default 0,
   -- Each reading of the branch takes the next turn; only the last one may write what it read.
   turn bigint not null default 0,
-  leased_until timestamptz(3),
+  -- When the reading that has not ended began.
+  reading_since timestamptz(3),
   created_at timestamptz(3) not null,
   created_by text,
   removed_at timestamptz(3),

@@ -112,7 +112,7 @@ export async function unpin(parts: GitParts, scope: Scope, id: number): Promise<
     if (assignment.repo_id !== null) await forgetHead(scope, tx, assignment.repo_id)
     await noteAssignment(scope, tx, moment.now, 'assignment.unpinned', assignment, { pinned_sha })
   })
-  if (repo_id !== null) await reconcileNow(parts, scope, repo_id, { compares: true })
+  if (repo_id !== null) await reconcileNow(parts, scope, repo_id)
   return assignmentOf(parts, scope, id)
 }
 

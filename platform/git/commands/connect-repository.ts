@@ -16,7 +16,7 @@ import { noteRepository } from '../events.js'
 import type { GitParts } from '../parts.js'
 import { inPlace } from '../places.js'
 import { readSoon } from '../read-soon.js'
-import { reconcile, reconcileNow } from '../reconcile.js'
+import { reconcileFor, reconcileNow } from '../reconcile.js'
 import type { RepositoryAddress } from '../source/source.js'
 import {
   countRepositories,
@@ -51,7 +51,7 @@ export async function connectRepository(
   const { visibility, branch } = await inPlace(parts.places, scope, provider, inspection)
   const id = await add(parts, scope, { provider, owner, name, url, branch, visibility, installation }, token)
   // It is connected: without a place for Git a job reads it.
-  if ((await reconcile(parts, scope, id)) === 'busy') await readSoon(parts, scope, id)
+  if ((await reconcileFor(parts, scope, id)) === 'busy') await readSoon(parts, scope, id)
   return repositoryOf(parts, scope, id)
 }
 
@@ -65,7 +65,7 @@ async function connectLibraryAgain(
   if (beside.length > 0)
     throw invalid(beside.map(([path]) => ({ path, message: 'is given beside `library`: send one of them' })))
   const id = await add(parts, scope, bundledLibrary, null)
-  await reconcile(parts, scope, id)
+  await reconcileFor(parts, scope, id)
   return repositoryOf(parts, scope, id)
 }
 
@@ -105,6 +105,9 @@ function addressOf({ owner, name, branch, token, url }: RepositoryRequest): Repo
 /** Each is read by a timer, and may keep two copies of 200 MiB on the disk. */
 const maxRepositories = 100
 
+/** A job reads what this process has not read by then. */
+const unreadMs = 30_000
+
 async function add(parts: GitParts, scope: Scope, repository: NewRepository, token: string | null): Promise<number> {
   const now = parts.clock()
   return withTransaction(parts.db, scope, async (tx) => {
@@ -117,7 +120,7 @@ async function add(parts: GitParts, scope: Scope, repository: NewRepository, tok
         'CONFLICT',
         `a workspace has at most ${maxRepositories} repositories: disconnect one with \`svc disconnect-repo ID\``,
       )
-    const id = await insertRepository(scope, tx, now, repository, now)
+    const id = await insertRepository(scope, tx, now, repository, now + unreadMs)
     if (token !== null) await setToken(scope, tx, id, sealed(parts, tokenContext(scope.org_id, id), token))
     const { provider, url } = repository
     await noteRepository(scope, tx, now, 'repository.connected', { id, ...repository }, { provider, url })
@@ -146,7 +149,7 @@ export async function changeToken(parts: GitParts, scope: Scope, id: number, tok
     await noteRepository(scope, tx, now, 'repository.token_changed', repository)
   })
   // A reading in progress uses the token before.
-  await reconcileNow(parts, scope, id, { compares: true })
+  await reconcileNow(parts, scope, id)
   return repositoryOf(parts, scope, id)
 }
 

@@ -96,7 +96,7 @@ export const repositoryRoutes = [
     responses: { 200: 'repository' },
     handle: async ({ scope, params }, parts: GitParts) => {
       const id = repoIdOf(params.id)
-      await reconcileNow(parts, scope, id, { compares: true })
+      await reconcileNow(parts, scope, id)
       return { status: 200, body: await repositoryOf(parts, scope, id) }
     },
   }),

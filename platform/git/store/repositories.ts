@@ -22,7 +22,7 @@ export interface RepositoryRow extends Repository {
 const columns = `id, owner, name, branch, url, provider, visibility, installation_id, sealed_token is not null as has_token,
   sealed_webhook_secret is not null as has_webhook, status, conditions, last_commit_sha, ${utc('last_checked_at')},
   ${utc('created_at')}, created_by`
-const rowColumns = `${columns}, sealed_token, sealed_webhook_secret, github_id, etag, failures, leased_until is not null as is_reading`
+const rowColumns = `${columns}, sealed_token, sealed_webhook_secret, github_id, etag, failures, reading_since is not null as is_reading`
 
 /** The repository as callers see it. */
 export function repositoryView({
@@ -156,53 +156,26 @@ export interface Reading {
   readonly turn: number
 }
 
-/** Times are ms since 1970. */
-interface Lease {
-  readonly now: number
-  /** When the lease ends, for the case that the process is killed. */
-  readonly until: number
-  /** False begins a reading although another one has not ended. */
-  readonly waits: boolean
-}
-
 /**
- * Begins a reading of the branch, unless another process is reading it. The branch is due until the reading ends, so that
- * another one follows when the process is killed.
+ * Begins a reading of the branch at `now`; null if it is removed, or if a reading that began after `since` has not ended (`since`
+ * null: begins in any case). The branch is due until the reading ends, so that another one follows when the process is killed.
+ * Times are ms since 1970.
  */
 export async function beginReading(
   scope: Scope,
   tx: Transaction,
   id: number,
-  { now, until, waits }: Lease,
-): Promise<Reading | 'leased' | 'removed'> {
+  now: number,
+  since: number | null,
+): Promise<Reading | null> {
   const [row] = await tx.query<RepositoryRow & { turn: number }>(
-    `update repositories set turn = turn + 1, leased_until = $4, next_check_at = least(next_check_at, $3)
-     where org_id = $1 and id = $2 and removed_at is null and (not $5 or leased_until is null or leased_until <= $3)
-     returning ${rowColumns}, turn`,
-    [scope.org_id, id, isoTime(now), isoTime(until), waits],
+    `update repositories set turn = turn + 1, reading_since = $3, next_check_at = least(next_check_at, $3)
+     where org_id = $1 and id = $2 and removed_at is null and (reading_since > $4) is not true returning ${rowColumns}, turn`,
+    [scope.org_id, id, isoTime(now), since === null ? null : isoTime(since)],
   )
-  if (row === undefined) return (await findRepository(scope, tx, id)) === null ? 'removed' : 'leased'
+  if (row === undefined) return null
   const { turn, ...repository } = row
   return { repository, turn }
-}
-
-/** Keeps other processes from reading the branch until this time, ms since 1970, unless the reading has ended. */
-export async function renewLease(
-  scope: Scope,
-  tx: Transaction,
-  id: number,
-  turn: number,
-  until: number,
-): Promise<void> {
-  await tx.query(
-    'update repositories set leased_until = $4 where org_id = $1 and id = $2 and turn = $3 and leased_until is not null',
-    [scope.org_id, id, turn, isoTime(until)],
-  )
-}
-
-/** Lets every branch be read at once; only for a database that no other process uses. */
-export async function endLeasesUnscoped(tx: Transaction): Promise<void> {
-  await tx.query('update repositories set leased_until = null where leased_until is not null')
 }
 
 /**
@@ -241,7 +214,7 @@ export async function endReading(
 ): Promise<boolean> {
   const rows = await tx.query(
     `update repositories set status = $4, conditions = $5, last_commit_sha = $6, etag = $7, failures = $8, visibility = $9,
-       next_check_at = $10, last_checked_at = case when $8 = 0 then $11::timestamptz else last_checked_at end, leased_until = null
+       next_check_at = $10, last_checked_at = case when $8 = 0 then $11::timestamptz else last_checked_at end, reading_since = null
      where org_id = $1 and id = $2 and turn = $3 and removed_at is null returning 1`,
     [
       scope.org_id,
@@ -266,7 +239,7 @@ export async function endReading(
  */
 export async function forgetHead(scope: Scope, tx: Transaction, id: number): Promise<void> {
   await tx.query(
-    `update repositories set last_commit_sha = null, etag = null, turn = turn + 1, leased_until = null
+    `update repositories set last_commit_sha = null, etag = null, turn = turn + 1, reading_since = null
      where org_id = $1 and id = $2`,
     [scope.org_id, id],
   )

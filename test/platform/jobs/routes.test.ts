@@ -35,11 +35,11 @@ describe.skipIf(postgres === null)('GET /api/v1/jobs', () => {
     expect(schedules).toEqual([
       ['deliver-action', null],
       ['delete-old-deliveries', '* * * * *'],
+      ['note-unfinished-tasks', '* * * * *'],
       ['prune-log', '7 * * * *'],
       ['reconcile-repository', null],
       ['find-due-repositories', '* * * * *'],
       ['make-report', null],
-      ['note-unfinished-tasks', '* * * * *'],
     ])
     expect(await listed('operator')).toEqual([{ ...first, ...none }])
   })
