@@ -25,9 +25,10 @@ export interface Job<Data extends JobData = JobData> {
   readonly retry_delay_seconds?: number
   /**
    * At least once for each sent job: it can run again after a crash. A rejection is a failed run. `signal` is aborted when the
-   * time is up or the process stops; a run that does not end then is given up and can overlap with its repetition.
+   * time is up or the process stops; a run that does not end then is given up and can overlap with its repetition. `runs` have
+   * begun, with this one: the others failed, or ended with their processes.
    */
-  readonly run: (data: Data, signal: AbortSignal) => Promise<void>
+  readonly run: (data: Data, signal: AbortSignal, runs: number) => Promise<void>
 }
 
 export interface SendOptions {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { onOneLine } from '@svc/engine/parts'
 import type { Logger } from 'pino'
 import { type Resources, withUnscopedTransaction } from '../db/db.js'
-import { type Job, type JobData, type JobTimes, retriesOf, retrySeconds } from './job.js'
+import { type Job, type JobTimes, retriesOf, retrySeconds } from './job.js'
 import {
   endJobUnscoped,
   type FetchedJob,
@@ -130,7 +130,7 @@ async function runJob(parts: WorkerParts, job: Job, fetched: FetchedJob, stop: A
 }
 
 /** Why a run failed; null for a completed one. */
-async function failureOf(parts: WorkerParts, job: Job, { data }: FetchedJob, stop: AbortController): Promise<unknown> {
+async function failureOf(parts: WorkerParts, job: Job, fetched: FetchedJob, stop: AbortController): Promise<unknown> {
   const { times } = parts
   const { signal } = stop
   const tooLong = () => stop.abort(new Error(`it took longer than ${job.timeout_seconds} s`))
@@ -140,7 +140,7 @@ async function failureOf(parts: WorkerParts, job: Job, { data }: FetchedJob, sto
     signal.addEventListener('abort', wait, { once: true })
   })
   try {
-    await Promise.race([run(job, data, signal), abandoned])
+    await Promise.race([run(job, fetched, signal), abandoned])
     return null
   } catch (error) {
     return signal.aborted ? signal.reason : (error ?? new Error('it failed without a reason'))
@@ -150,8 +150,8 @@ async function failureOf(parts: WorkerParts, job: Job, { data }: FetchedJob, sto
 }
 
 /** A promise even for a function that throws at once. */
-async function run(job: Job, data: JobData, signal: AbortSignal): Promise<void> {
-  await job.run(data, signal)
+async function run(job: Job, { data, attempts }: FetchedJob, signal: AbortSignal): Promise<void> {
+  await job.run(data, signal, attempts)
 }
 
 interface Outcome {

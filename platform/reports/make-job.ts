@@ -28,7 +28,7 @@ export interface MakeParts extends Resources {
 
 const name = 'make-report'
 /** Runs of a report that may end without a result, because the process was killed: by a restart, or for lack of memory. */
-const maxAttempts = 3
+const maxRuns = 3
 const timeout_seconds = 1800
 
 interface Named {
@@ -43,11 +43,11 @@ export function makeReportJob(parts: MakeParts): Job {
     key: ({ org_id, report_id }) => `${org_id}/${report_id}`,
     concurrency: parts.isMaker ? 1 : 0,
     timeout_seconds,
-    // One more than the attempts: the last run reports the failure.
-    retries: maxAttempts + 1,
-    run: async ({ org_id, report_id }, signal) => {
+    // One run more reports the failure.
+    retries: maxRuns + 1,
+    run: async ({ org_id, report_id }, signal, runs) => {
       const scope = scopeOf(org_id, { kind: 'system', id: 'reports' })
-      await runOnce(parts, scope, { report_id, run_id: randomUUID() }, signal)
+      await runOnce(parts, scope, { report_id, run_id: randomUUID() }, signal, runs)
     },
   })
 }
@@ -58,19 +58,19 @@ export function sendReport(send: Send, { org_id }: Scope, report_id: string, tx:
 }
 
 /** Resolves when the report is ready, failed, deleted or made by a newer run. Rejects for a run that is to be repeated. */
-async function runOnce(parts: MakeParts, scope: Scope, run: Run, signal: AbortSignal): Promise<void> {
+async function runOnce(parts: MakeParts, scope: Scope, run: Run, signal: AbortSignal, runs: number): Promise<void> {
   const { db, make } = parts
-  const started = await withTransaction(db, scope, (tx) => startRun(scope, tx, run))
-  if (started === null) return
-  if (started.attempts > maxAttempts) return fail(parts, scope, run, exhausted)
+  const plan = await withTransaction(db, scope, (tx) => startRun(scope, tx, run))
+  if (plan === null) return
+  if (runs > maxRuns) return fail(parts, scope, run, exhausted)
   const replaced = new AbortController()
   const both = AbortSignal.any([signal, replaced.signal])
   const record = createProgressRecord(parts, scope, run, () => replaced.abort())
   try {
-    const made = await make(scope, started.plan, { signal: both, progress: record.progress })
+    const made = await make(scope, plan, { signal: both, progress: record.progress })
     await record.close()
     both.throwIfAborted()
-    await issueReport(parts, scope, run, started.plan, made)
+    await issueReport(parts, scope, run, plan, made)
   } catch (error) {
     await record.close()
     if (!replaced.signal.aborted) await endWithout(parts, scope, run, signal, error)
@@ -100,5 +100,5 @@ function fail({ db }: MakeParts, scope: Scope, run: Run, reason: string): Promis
 }
 
 const tooLong = `it took longer than ${timeout_seconds / 60} minutes: request a shorter period or fewer agents`
-const exhausted = `the platform ended ${maxAttempts} times while it made this report: request it again; unless it was restarted, request a shorter period or fewer agents`
+const exhausted = `the platform ended ${maxRuns} times while it made this report: request it again; unless it was restarted, request a shorter period or fewer agents`
 const internal = 'an internal error, which the log of the platform names with the id of this report: request it again'

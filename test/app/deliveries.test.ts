@@ -89,11 +89,11 @@ describe.skipIf(postgres === null)('stored deliveries', () => {
     await post(async () => undefined, id)
     const handle = jobs.find(({ name }) => name === 'handle-github-delivery')
     const { signal } = new AbortController()
-    const run = async () => handle?.run({ delivery_id: id }, signal)
+    const run = async () => handle?.run({ delivery_id: id }, signal, 1)
     await expect(run()).rejects.toThrow('out of luck')
     expect(await rowsOf([id])).toEqual([{ status: 'failed', attempts: 1, error: 'out of luck' }])
     expect(handle).toMatchObject({ retries: 5 })
-    await jobsWith(async () => undefined)[0]?.run({ delivery_id: id }, signal)
+    await jobsWith(async () => undefined)[0]?.run({ delivery_id: id }, signal, 1)
     expect(await rowsOf([id])).toEqual([{ status: 'done', attempts: 2, error: null }])
   })
 
@@ -129,7 +129,7 @@ describe.skipIf(postgres === null)('stored deliveries', () => {
     const isHandled = (event: string) => event === 'push'
     const repeats = createRepeats({ warn: () => undefined, info: () => undefined })
     const job = missedJob({ db: room.db, clock: Date.now, send: async () => undefined, app, repeats, isHandled })
-    await job.run({}, new AbortController().signal)
+    await job.run({}, new AbortController().signal, 1)
     expect(asked).toEqual([5])
   })
 
@@ -147,7 +147,7 @@ describe.skipIf(postgres === null)('stored deliveries', () => {
     const later = () => Date.now() + 31 * 24 * 3600_000
     const jobs = jobsWith(async () => undefined, later)
     const { signal } = new AbortController()
-    await jobs.find(({ name }) => name === 'delete-github-deliveries')?.run({}, signal)
+    await jobs.find(({ name }) => name === 'delete-github-deliveries')?.run({}, signal, 1)
     expect(await withUnscopedTransaction(room.db, (tx) => tx.query('select 1 from github_deliveries'))).toEqual([])
   })
 })

@@ -76,9 +76,8 @@ create table reports (
   status text not null check (status in ('queued', 'running', 'ready', 'failed')),
   progress double precision not null default 0,
   error text,
-  -- The run that works on it, which no older run can overwrite, and how many runs have begun.
+  -- The run that works on it, which no older run can overwrite.
   run_id text,
-  attempts integer not null default 0,
   requested_by text not null,
   created_at timestamptz(3) not null,
   ready_at timestamptz(3),

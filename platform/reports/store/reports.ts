@@ -60,7 +60,7 @@ export async function queueReport(
        requested_by, created_at)
      select $1, $2, coalesce((select max(number) from reports where org_id = $1), 0) + 1, $3, $4, $5, $6, $7, $8, $9, 'queued',
        $10, $11
-     on conflict (org_id, id) do update set status = 'queued', progress = 0, error = null, attempts = 0, run_id = null,
+     on conflict (org_id, id) do update set status = 'queued', progress = 0, error = null, run_id = null,
        requested_by = excluded.requested_by`,
     [scope.org_id, id, format, period.from, period.to, by, agents, cut_off, root, requested_by, isoTime(now)],
   )

@@ -21,22 +21,21 @@ interface StartedRow {
   readonly agent_ids: readonly string[] | null
   readonly cut_off: number
   readonly root: string
-  readonly attempts: number
 }
 
-/** Starts a run, which replaces an earlier one; null for a report that does not wait for one. */
-export async function startRun(scope: Scope, tx: Transaction, { report_id, run_id }: Run) {
+/** Starts a run, which replaces an earlier one; returns its plan, or null for a report that does not wait for one. */
+export async function startRun(scope: Scope, tx: Transaction, { report_id, run_id }: Run): Promise<ReportPlan | null> {
   const [row] = await tx.query<StartedRow>(
-    `update reports set status = 'running', progress = 0, run_id = $3, attempts = attempts + 1
+    `update reports set status = 'running', progress = 0, run_id = $3
      where org_id = $1 and id = $2 and status in ('queued', 'running')
      returning id, format, ${utc('period_from', '"from"')}, ${utc('period_to', '"to"')}, counted_by as by, agent_ids, cut_off,
-       root, attempts`,
+       root`,
     [scope.org_id, report_id, run_id],
   )
   if (row === undefined) return null
   await deleteParts(scope, tx, report_id)
-  const { from, to, attempts, ...others } = row
-  return { plan: { ...others, period: { from, to } } satisfies ReportPlan, attempts }
+  const { from, to, ...others } = row
+  return { ...others, period: { from, to } } satisfies ReportPlan
 }
 
 /** Records the progress (0 to 1); false when the run has been replaced or its report deleted. */
@@ -88,12 +87,9 @@ export async function setFailed(scope: Scope, tx: Transaction, run: Run, error: 
   if (rows.length > 0) await deleteParts(scope, tx, run.report_id)
 }
 
-/** Queues the report again after an interruption that does not count as an attempt. */
+/** Sets the report queued again after an interruption. */
 export async function setInterrupted(scope: Scope, tx: Transaction, run: Run): Promise<void> {
-  await tx.query(
-    `update reports set status = 'queued', progress = 0, attempts = attempts - 1 where ${ofRun}`,
-    valuesOf(scope, run),
-  )
+  await tx.query(`update reports set status = 'queued', progress = 0 where ${ofRun}`, valuesOf(scope, run))
 }
 
 const ofRun = `org_id = $1 and id = $2 and run_id = $3 and status = 'running'`
