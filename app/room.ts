@@ -4,7 +4,6 @@ import {
   createTargets,
   type Ground,
   installedRepositories,
-  markDue,
   organizationsUnscoped,
   PlatformError,
   type ReadingParts,
@@ -81,7 +80,7 @@ function readingBy(reading: ReadingParts, scope: Scope) {
 }
 
 function handlerParts({ app_id }: AppConfig, reading: ReadingParts, scope: Scope): HandlerParts {
-  const { db, clock, send } = reading
+  const { db, send } = reading
   return {
     app_id,
     connections: (installation_id, github_id) =>
@@ -90,10 +89,7 @@ function handlerParts({ app_id }: AppConfig, reading: ReadingParts, scope: Scope
         const rows = await installedRepositories(scope, tx, { installation_id, github_ids: [github_id] })
         return rows.map(({ id, branch }) => ({ repo_id: id, branch }))
       }),
-    followPush: async (repo_id) => {
-      await withTransaction(db, scope, (tx) => markDue(scope, tx, repo_id, clock()))
-      await sendPush(send, scope, repo_id)
-    },
+    followPush: (repo_id) => sendPush(send, scope, repo_id),
     checkPullRequest: (repo_id, number, head) => sendPullRequest(send, scope, repo_id, number, head),
     checkMergeGroup: (repo_id, group) => sendMergeGroup(send, scope, repo_id, group),
     checkHead: (repo_id, head_sha) => sendHead(send, scope, repo_id, head_sha),

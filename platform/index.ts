@@ -36,7 +36,6 @@ export { followRedirects, githubHeaders, refPath, secondsToWait, shaIn } from '.
 export { entryProblem, manifestText } from './git/source/manifest-text.js'
 export { type GitSource, SourceError, type SourceFault, type TreeEntry } from './git/source/source.js'
 export { assignedPaths, type InstalledRow, installedRepositories } from './git/store/installed.js'
-export { markDue } from './git/store/repositories.js'
 export { byAnonymous, type Route, route } from './http/route.js'
 export { defineJob, type Job, type JobData, type Send } from './jobs/job.js'
 export { type Answer, createOutgoing, type Outgoing, type Sent } from './outgoing/outgoing.js'

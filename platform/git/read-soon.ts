@@ -1,9 +1,8 @@
 // Sends the reading of a branch to the queue.
-import { withTransaction } from '../db/db.js'
+import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import type { SendOptions } from '../jobs/job.js'
 import type { ReadingParts } from './parts.js'
-import { markDue } from './store/repositories.js'
 
 export const reconcileName = 'reconcile-repository'
 
@@ -16,13 +15,12 @@ export function sendReading(
   return send(reconcileName, { org_id, repo_id }, options)
 }
 
-/** Lets one branch be read soon, also when the process that takes the job is killed. */
-export async function readSoon(
-  { db, clock, send }: Pick<ReadingParts, 'db' | 'clock' | 'send'>,
+/** Lets one branch be read before those that the timer reads; with a transaction, when it commits. */
+export function readSoon(
+  parts: Pick<ReadingParts, 'send'>,
   scope: Scope,
   repo_id: number,
+  tx?: Transaction,
 ): Promise<void> {
-  await withTransaction(db, scope, (tx) => markDue(scope, tx, repo_id, clock()))
-  // A push does not wait for the branches that the timer reads.
-  await sendReading({ send }, scope, repo_id, { isUrgent: true })
+  return sendReading(parts, scope, repo_id, { isUrgent: true, ...(tx !== undefined && { tx }) })
 }

@@ -7,6 +7,7 @@ import { assignmentsFrom } from '../../policies/store/assignments.js'
 import { noteRepository } from '../events.js'
 import type { Installation } from '../installations.js'
 import type { ReadingParts } from '../parts.js'
+import { readSoon } from '../read-soon.js'
 import {
   type InstalledRow,
   installedRepositories,
@@ -15,9 +16,9 @@ import {
   setInstallation,
   setVisibility,
 } from '../store/installed.js'
-import { forgetHead, insertRepository, lockRepository, markDue, removeRepository } from '../store/repositories.js'
+import { forgetHead, insertRepository, lockRepository, removeRepository } from '../store/repositories.js'
 
-type Parts = Pick<ReadingParts, 'db' | 'clock' | 'sources'>
+type Parts = Pick<ReadingParts, 'db' | 'clock' | 'sources' | 'send'>
 
 /** A repository of GitHub as an installation lists it now. */
 export interface CoveredRepository extends Installation {
@@ -35,7 +36,8 @@ export interface Covering {
 }
 
 /** Gives the connections of this repository the installation; without a connection, connects its default branch. */
-export function coverRepository({ db, clock }: Parts, scope: Scope, covered: CoveredRepository): Promise<Covering> {
+export function coverRepository(parts: Parts, scope: Scope, covered: CoveredRepository): Promise<Covering> {
+  const { db, clock } = parts
   return withTransaction(db, scope, async (tx) => {
     await lockLog(scope, tx)
     const now = clock()
@@ -48,7 +50,10 @@ export function coverRepository({ db, clock }: Parts, scope: Scope, covered: Cov
       ({ installation_id, github_id }) =>
         installation_id !== covered.installation_id || github_id !== covered.github_id,
     )
-    for (const row of moved) await moveTo(scope, tx, now, row, covered)
+    for (const row of moved) {
+      await moveTo(scope, tx, now, row, covered)
+      await readSoon(parts, scope, row.id, tx)
+    }
     await setVisibility(scope, tx, covered.github_id, covered.visibility)
     if (rows.length > 0) return { changed: moved.map(({ id }) => id), problem: null }
     const former = sameName.find(({ branch }) => branch === covered.default_branch)
@@ -78,7 +83,6 @@ async function moveTo(scope: Scope, tx: Transaction, now: number, row: Installed
   if (row.github_id === null) await renameRepository(scope, tx, row.id, covered)
   await setInstallation(scope, tx, row.id, { installation_id, github_id })
   await forgetHead(scope, tx, row.id)
-  await markDue(scope, tx, row.id, now)
   await noteRepository(scope, tx, now, 'repository.installed', row, { installation_id })
 }
 
@@ -126,18 +130,20 @@ export interface Lost {
  * Ends the access of connections. Those without assignments are disconnected; the others stay without an installation, and their
  * next reading says what to do. Returns the ids of those that stay.
  */
-export async function uncoverRepositories({ db, clock, sources }: Parts, scope: Scope, lost: Lost): Promise<number[]> {
+export async function uncoverRepositories(parts: Parts, scope: Scope, lost: Lost): Promise<number[]> {
+  const { db, sources } = parts
   const rows = await withTransaction(db, scope, (tx) => installedRepositories(scope, tx, lost))
   const kept: number[] = []
   for (const { id } of rows) {
-    const outcome = await withTransaction(db, scope, (tx) => uncover(scope, tx, clock(), id, lost.installation_id))
+    const outcome = await withTransaction(db, scope, (tx) => uncover(parts, scope, tx, id, lost.installation_id))
     if (outcome === 'kept') kept.push(id)
     if (outcome === 'removed') await sources.forget(`${scope.org_id}/${id}`)
   }
   return kept
 }
 
-async function uncover(scope: Scope, tx: Transaction, now: number, id: number, installation_id: number) {
+async function uncover(parts: Parts, scope: Scope, tx: Transaction, id: number, installation_id: number) {
+  const now = parts.clock()
   await lockLog(scope, tx)
   const row = await lockRepository(scope, tx, id)
   // Another installation may cover it by now.
@@ -150,7 +156,7 @@ async function uncover(scope: Scope, tx: Transaction, now: number, id: number, i
   }
   await setInstallation(scope, tx, id, { installation_id: null, github_id: row.github_id })
   await forgetHead(scope, tx, id)
-  await markDue(scope, tx, id, now)
+  await readSoon(parts, scope, id, tx)
   await noteRepository(scope, tx, now, 'repository.uninstalled', row, { installation_id })
   return 'kept'
 }

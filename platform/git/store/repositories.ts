@@ -245,14 +245,6 @@ export async function forgetHead(scope: Scope, tx: Transaction, id: number): Pro
   )
 }
 
-/** Lets the timer read the branch at a time, ms since 1970, or earlier. */
-export async function markDue(scope: Scope, tx: Transaction, id: number, at: number): Promise<void> {
-  await tx.query(
-    'update repositories set next_check_at = least(next_check_at, $3) where org_id = $1 and id = $2 and removed_at is null',
-    [scope.org_id, id, isoTime(at)],
-  )
-}
-
 /** Repositories whose branch is due to be read by a time, ms since 1970, the longest due first. */
 export async function dueRepositoriesUnscoped(tx: Transaction, by: number, limit: number) {
   return tx.query<{ org_id: string; id: number; next_check_at: string }>(
