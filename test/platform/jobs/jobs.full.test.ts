@@ -1,4 +1,5 @@
 // Queued and scheduled jobs, on both databases.
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { withTransaction, withUnscopedTransaction } from '../../../platform/db/db.js'
 import { scopeOf } from '../../../platform/db/scope.js'
@@ -174,6 +175,21 @@ await forEachDatabase('the job room', ({ fresh, kind }) => {
       await jobs.close()
     })
 
+    it('keeps the waiting one with its key from starting before the commit', async () => {
+      // The embedded database has one transaction at a time.
+      if (kind === 'pglite') return
+      const jobs = await room.open([{ ...job, name: 'waits-for-commit', key: () => 'k' }])
+      ran.length = 0
+      await jobs.send('waits-for-commit', { id: 'k' }, { after_seconds: 0.3 })
+      await withTransaction(room.db, scope, async (tx) => {
+        await jobs.send('waits-for-commit', { id: 'k' }, { tx })
+        await setTimeout(600)
+        expect([ran, await jobs.state()]).toMatchObject([[], [{ waiting: 1, active: 0 }]])
+      })
+      await until(() => expect(ran).toEqual([{ id: 'k' }]))
+      await jobs.close()
+    })
+
     it('is invisible to the role of organizations', async () => {
       for (const table of ['jobs', 'job_runs', 'job_processes'])
         await expect(withTransaction(room.db, scope, (tx) => tx.query(`select * from ${table}`))).rejects.toMatchObject(
@@ -224,6 +240,16 @@ await forEachDatabase('the job room', ({ fresh, kind }) => {
       }
       expect(ran.slice(1)).toEqual([now])
     })
+  })
+
+  it('sends a job with a time for it at each start', async () => {
+    let runs = 0
+    const job: Job = { ...base, name: 'at-start', at_start_seconds: 0, run: async () => void runs++ }
+    for (const start of [1, 2]) {
+      const jobs = await room.open([job])
+      await until(() => expect(runs).toBe(start))
+      await jobs.close()
+    }
   })
 
   describe('a job that fails', () => {
