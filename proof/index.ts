@@ -83,6 +83,7 @@ export {
 export {
   covers,
   type IndexSpan,
+  minRetentionDays,
   type RemovalAuthorization,
   removalAuthorizationIn,
 } from './record/removal-authorization.js'

@@ -1,5 +1,15 @@
 // Makes a report: this thread reads the log in short transactions, another one hashes, tallies and renders.
 import { receiptsOf } from '@svc/proof'
+import type {
+  Cut,
+  MadeReport,
+  ReportAnswer,
+  ReportData,
+  ReportPlan,
+  ReportWork,
+  Wanted,
+  WantedForLists,
+} from '@svc/report'
 import { type LogKey, versionOf } from '@svc/schemas'
 import { readGovernance } from '../../agents/read-governance.js'
 import type { Database } from '../../db/db.js'
@@ -7,8 +17,6 @@ import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
 import { builtFile, startThread } from '../../jobs/thread.js'
 import { indexOfTime } from '../../ledger/log-range.js'
-import type { MadeReport, ReportPlan } from '../plan.js'
-import type { ReportData } from '../report-data.js'
 import { cutOffOf, publishedIn, type SignedCutOff } from './checkpoint.js'
 import { readEntries, recordAt } from './entries-store.js'
 import { readOwnTasks, readWorkspace } from './facts-store.js'
@@ -23,7 +31,6 @@ import {
   type ReportThread,
   readPeople,
 } from './lookups.js'
-import type { Cut, ReportAnswer, ReportWork, Wanted, WantedForLists } from './messages.js'
 import { pagesOf, partsOf, type Read, readerOf, subtreeHashes } from './reading.js'
 import { readLogBegan } from './tree-store.js'
 
