@@ -10,7 +10,7 @@ import { fileError, isFolder, readText } from './read-text.js'
 import { isBundleValid, verdictText } from './text.js'
 import { verifyBundle } from './verify.js'
 
-export { type BundledEntry, type BundleReader, openBundle } from './read-entries.js'
+export { type BundledEntry, type BundledText, type BundleReader, openBundle } from './read-entries.js'
 export { FileError, type FileErrorCode, fileError, readText } from './read-text.js'
 export { type VerifyRequest, verifyBundle } from './verify.js'
 

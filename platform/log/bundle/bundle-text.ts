@@ -39,7 +39,8 @@ ${keyLines(keys)
 | ${files.records} | the hashed bytes of each entry, one per line, in the order of the log; with one entry before and after the period |
 | ${files.payloads} | salts and values of each entry of the period, one per line; \`null\` where they were erased |
 | ${files.policy_sets} | the policies that steps were evaluated with; the records hold their SHA-256 |
-| ${files.authority} | entries outside the period that it needs, each with its proof: authorizations of removals, the agents as they were registered before it, the leaf of its report |
+| ${files.authority} | entries outside the period that it needs, each with its proof: authorizations of removals, the agents as they were registered before it, the leaf of its report, what the report reads |
+| ${files.report} | what a report reads besides the entries of its period: log indexes of entries, and statements of the platform that no entry proves |
 | ${files.leaves} | the hash of each record: SHA-256(0x00 ‖ line), 32 bytes each |
 | ${files.nodes} | hashes of the full subtrees before and after, 32 bytes each |
 
