@@ -35,6 +35,7 @@ import { createLogger } from './logger.js'
 import { createMailer, type Mailer } from './mail/mail.js'
 import { openOutside } from './outside.js'
 import { prepareDatabase } from './prepare-database.js'
+import { readReport } from './reports/collect/make-report.js'
 import { openReports } from './reports/room.js'
 import { requestHandler } from './request-handler.js'
 import { noRoom, type OpenRoom } from './room.js'
@@ -85,7 +86,7 @@ export async function createPlatform(
   try {
     await prepareDatabase({ db, config, sealer, warn })
     const command = typedCommand(config.inherited.PATH ?? '')
-    const log = await openLog({ db, clock, logger, config, ...outside, command })
+    const log = await openLog({ db, clock, logger, config, readReport, ...outside, command })
     const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock(), connectLibrary)
     const meters = openMeters(db, clock())
     const keyFile = keyFileOf(config, keys, command)

@@ -1,4 +1,5 @@
 // The public exports of @svc/report.
+export { readingOf, readingOfWork } from './bundle/readings.js'
 export { maxCheckpoints } from './content/bounds.js'
 export type * from './content/messages.js'
 export type { MadeReport, ReportPlan } from './content/plan.js'

@@ -93,7 +93,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'check',
     'files',
   ],
-  report: ['index.ts', 'render.ts', 'pdf', 'oscal', 'charts', 'tally', 'controls', 'content', 'governance'],
+  report: ['index.ts', 'bundle', 'render.ts', 'pdf', 'oscal', 'charts', 'tally', 'controls', 'content', 'governance'],
   // biome-ignore format: one package, one line
   cli: ['main.ts', 'completion', 'audit', 'git', 'account', 'serve', 'explain', 'manifests', 'import', 'rules', 'port.ts', 'called-as.ts', 'errors.ts'],
   platform: [

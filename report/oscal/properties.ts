@@ -19,7 +19,7 @@ export function property(name: string, value: string, type?: string): Assembly {
 
 /** The properties of a part of the content; rows that have a place of their own are only counted. */
 export function propertiesOf(at: string, part: object): Assembly[] {
-  return [property('at', at, 'path'), ...Object.entries(part).flatMap(([key, value]) => flat(at, key, value))]
+  return [property('at', at, 'path'), ...sortedEntries(part).flatMap(([key, value]) => flat(at, key, value))]
 }
 
 function flat(at: string, name: string, value: unknown): Assembly[] {
@@ -28,10 +28,15 @@ function flat(at: string, name: string, value: unknown): Assembly[] {
   if (typeof value === 'string') return [property(name, value)]
   if (typeof value === 'number' || typeof value === 'boolean') return [property(name, String(value), typeof value)]
   if (Array.isArray(value)) return flatList(at, name, value)
-  const entries = Object.entries(value)
+  const entries = sortedEntries(value)
   if (!maps.has(`${at}.${name}`)) return entries.flatMap(([key, item]) => flat(at, `${name}.${key}`, item))
   const rows = entries.map(([key, count]) => ({ key, count }))
   return [property(name, String(rows.length), 'map'), ...flatRows(at, name, rows)]
+}
+
+/** By name: the order in which members were written is not content, and differs between what a platform and a bundle state. */
+function sortedEntries(value: object): [string, unknown][] {
+  return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 function flatList(at: string, name: string, items: readonly unknown[]): Assembly[] {

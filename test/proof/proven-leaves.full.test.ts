@@ -57,6 +57,8 @@ describe('an entry outside the period', () => {
     { id: 1 },
     { from: '2026-03-02' },
     { to: '2026-02-30T00:00:00.000Z' },
+    { agent_ids: [1] },
+    { agent_ids: 'ag_1' },
     { cut_off: -1 },
     { root: 'x' },
     { sha256: null },

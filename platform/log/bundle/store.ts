@@ -6,17 +6,30 @@ import { utc } from '../../db/sql.js'
 import type { FullLeaf } from '../../ledger/stored-leaves.js'
 import type { StoredCheckpoint } from '../publish/store/checkpoints.js'
 
+/** A leaf whose record is kept. */
+export type ProvenLeaf = FullLeaf & { readonly record: string }
+
+const fullLeaves = `select l.log_index, l.leaf_hash, coalesce(e.record, r.record) as record,
+    coalesce(p.salts, r.salts) as salts, coalesce(p.body, r.body) as body
+  from log_leaves l
+  left join log_records r on r.org_id = l.org_id and r.log_index = l.log_index
+  left join log_entries e on e.org_id = l.org_id and e.log_index = l.log_index and e.received_at = l.received_at
+  left join log_payloads p on p.org_id = l.org_id and p.log_index = l.log_index and p.received_at = l.received_at`
+
 /** The leaves of a range, in order, with their content; a missing leaf is left out. */
 export async function readFullLeaves(scope: Scope, tx: Transaction, { from, to }: Range): Promise<FullLeaf[]> {
   return tx.query<FullLeaf>(
-    `select l.log_index, l.leaf_hash, coalesce(e.record, r.record) as record, coalesce(p.salts, r.salts) as salts,
-       coalesce(p.body, r.body) as body
-     from log_leaves l
-     left join log_records r on r.org_id = l.org_id and r.log_index = l.log_index
-     left join log_entries e on e.org_id = l.org_id and e.log_index = l.log_index and e.received_at = l.received_at
-     left join log_payloads p on p.org_id = l.org_id and p.log_index = l.log_index and p.received_at = l.received_at
-     where l.org_id = $1 and l.log_index >= $2 and l.log_index < $3 order by l.log_index`,
+    `${fullLeaves} where l.org_id = $1 and l.log_index >= $2 and l.log_index < $3 order by l.log_index`,
     [scope.org_id, from, to],
+  )
+}
+
+/** The leaves at these log indexes, in order, with their content; one whose record was deleted is left out. */
+export async function readLeavesAt(scope: Scope, tx: Transaction, indexes: readonly number[]): Promise<ProvenLeaf[]> {
+  return tx.query<ProvenLeaf>(
+    `${fullLeaves} where l.org_id = $1 and l.log_index = any($2::bigint[]) and coalesce(e.record, r.record) is not null
+     order by l.log_index`,
+    [scope.org_id, indexes],
   )
 }
 

@@ -1,0 +1,2 @@
+// bundled.test.ts with more histories.
+import './bundled.test.js'
