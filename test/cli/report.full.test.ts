@@ -36,6 +36,11 @@ async function pasted(command: string) {
   )
 }
 
+/** A terminal without a session. */
+const anonymous = (...args: string[]) => runSvc(args, { SVC_CONFIG_DIR: join(folder, 'none') }, undefined, folder)
+/** The arguments that make a report again from the last bundle of an issued one. */
+const again = (out = 'again.pdf') => ['report', '--bundle', 'issued.zip', '--trust', 'trust.policy', '--out', out]
+
 let auditor: Awaited<ReturnType<typeof terminalOf>>
 let member: typeof auditor
 
@@ -115,6 +120,64 @@ describe('svc report', () => {
     const plain = await auditor('report', ...period, '--json')
     const { file: other, report } = JSON.parse(plain.stdout) as { file: string; report: Report }
     expect([other, report.by]).toEqual(['report-2026-01-05--2026-01-05.json', 'received'])
+  })
+
+  it.each(['pdf', 'xml', 'json'])('makes the issued %s again from its bundle, without a login', async (format) => {
+    const issued = await auditor('report', '--format', format, '--out', `issued.${format}`)
+    const [, get = ''] = issued.stdout.split('`')
+    await pasted(get)
+    writeFileSync(join(folder, 'trust.policy'), (await auditor('checkpoint')).stdout)
+    const { code, stdout, stderr } = await anonymous(...again(`again.${format}`))
+    expect([code, stderr, stdout]).toEqual([0, '', expect.stringContaining('this is the issued report, byte for byte')])
+    expect(stdout).toMatch(/^again\.\w+: Acme, \S+ to \S+, as of \d+ entries of the log\n/)
+    const [own, made] = [`issued.${format}`, `again.${format}`].map((name) => readFileSync(join(folder, name)))
+    expect(made?.equals(own ?? Buffer.alloc(0))).toBe(true)
+  })
+
+  it('makes it in another format than the issued one, as the platform would', async () => {
+    const { code, stdout } = await anonymous(...again('other.xml'), '--json')
+    const { report, issued_sha256 } = JSON.parse(stdout) as { report: Report; issued_sha256: null }
+    expect([code, report.format, issued_sha256]).toEqual([0, 'xml', null])
+    const { from, to } = (report as unknown as { period: { from: string; to: string } }).period
+    const cut_off = String((report as unknown as { cut_off: number }).cut_off)
+    const period = ['--from', from, '--to', to, '--cut-off', cut_off, '--format', 'xml']
+    expect((await auditor('report', ...period, '--out', 'platform.xml')).code).toBe(0)
+    expect(readFileSync(join(folder, 'other.xml'), 'utf8')).toBe(readFileSync(join(folder, 'platform.xml'), 'utf8'))
+  })
+
+  it('makes no report from a bundle that is not valid, and gives the verdict', async () => {
+    const bundle = readFileSync(join(folder, 'issued.zip'))
+    bundle[bundle.length >> 1] = (bundle[bundle.length >> 1] ?? 0) ^ 1
+    writeFileSync(join(folder, 'altered.zip'), bundle)
+    const { code, stdout } = await anonymous(
+      'report',
+      '--bundle',
+      'altered.zip',
+      '--trust',
+      'trust.policy',
+      '--out',
+      'x.pdf',
+    )
+    expect([code, stdout]).toEqual([1, expect.stringContaining('altered.zip: NOT VALID')])
+    expect(existsSync(join(folder, 'x.pdf'))).toBe(false)
+  })
+
+  it('makes no report from the bundle of a period', async () => {
+    expect((await auditor('bundle', '--out', 'period.zip')).code).toBe(0)
+    const { code, stderr } = await anonymous('report', '--bundle', 'period.zip', '--trust', 'trust.policy')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('the bundle holds a period and not a report')])
+  })
+
+  it.each([
+    [['--bundle', 'issued.zip'], 'give `--bundle` and `--trust` together'],
+    [['--trust', 'trust.policy'], 'give `--bundle` and `--trust` together'],
+    [[...again().slice(1), '--from', '2026-01-01'], 'give either `--bundle` or a period'],
+    [[...again().slice(1), '--agent', 'a'], 'give either `--bundle` or a period'],
+    [[...again('nowhere/r.pdf').slice(1)], 'the folder `nowhere` does not exist'],
+    [['--bundle', 'issued.zip', '--trust', 'issued.pdf'], 'issued.pdf:1: '],
+  ])('rejects %j', async (args, message) => {
+    const { code, stdout, stderr } = await anonymous('report', ...args)
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)])
   })
 
   it.each([
