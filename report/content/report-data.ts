@@ -57,7 +57,7 @@ export interface ReportHead {
   readonly as_of: string
   /** When the first entry of the log was received; null in an empty log. */
   readonly log_began: string | null
-  /** Of the platform that made the report. */
+  /** Of the program that made the report. */
   readonly version: string
 }
 

@@ -27,6 +27,10 @@ export function verify({ pen, data }: Context): readonly Block[] {
         'Evaluate each step again, and compare the verdicts with the recorded ones.',
         'npx --no-install svc verify bundle.zip --trust trust.policy --rejudge',
       ],
+      [
+        'Make this report again without the platform, and compare its bytes with the issued ones.',
+        'npx --no-install svc report --bundle bundle.zip --trust trust.policy --out again.pdf',
+      ],
     ]),
     pen.prose(
       'Each command ends with exit code 0 only if everything agrees, and names what does not. The fourth one finds a single changed digit in this file.',

@@ -25,7 +25,8 @@ ${keyLines(keys)
 2. Run \`svc verify BUNDLE --trust trust.policy\`, or the single file that needs only Node.js 20:
    \`node svc-verify.mjs BUNDLE --trust trust.policy\`. It exits with 0 when the bundle is valid, and else prints its findings.
 3. For a report, add \`--report report.pdf\`: the log holds the SHA-256 of each report that was issued. \`svc verify --rejudge\` also
-   evaluates each step again and compares the verdicts with the recorded ones.
+   evaluates each step again and compares the verdicts with the recorded ones. From the bundle of a report, \`svc report --bundle BUNDLE
+   --trust trust.policy --out again.pdf\` makes the report again, offline.
 4. Keep \`${files.note}\`. With your next bundle, \`--since checkpoint.note\` verifies that the log has only grown since; request
    that bundle with \`since=SIZE\`.
 
