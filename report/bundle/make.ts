@@ -19,12 +19,12 @@ export interface BundledReport extends MadeReport {
   readonly issued: { readonly log_index: number; readonly sha256: string | null }
 }
 
-/** A bundle without what its report reads, or that differs from what was verified. */
+/** A bundle without what its report reads, or whose lines of another version this one cannot read. */
 export class BundledReportError extends Error {
-  readonly code: 'NO_REPORT' | 'INCOMPLETE'
+  readonly code: 'NO_REPORT' | 'INCOMPLETE' | 'UNREADABLE'
 
-  constructor(code: BundledReportError['code'], message: string) {
-    super(message)
+  constructor(code: BundledReportError['code'], message: string, options?: ErrorOptions) {
+    super(message, options)
     this.code = code
   }
 }
@@ -52,11 +52,18 @@ export async function makeBundledReport(
 
 async function dataOf(bundle: BundleReader, work: ReportWork, source: ReportSource): Promise<ReportData> {
   const tally = createTally(work)
-  for await (const reading of bundle.readings()) {
-    const message = await messageOf(reading, source)
-    if (message !== null) tally(message)
+  let line = 0
+  try {
+    for await (const reading of bundle.readings()) {
+      line += 1
+      if (line > 1) tally(await messageOf(reading, source))
+    }
+    return tally({ kind: 'data' }) as ReportData
+  } catch (error) {
+    if (error instanceof BundledReportError) throw error
+    const message = `line ${line} of report.jsonl is not as this version of svc writes it: run the version of the platform`
+    throw new BundledReportError('UNREADABLE', message, { cause: error })
   }
-  return tally({ kind: 'data' }) as ReportData
 }
 
 interface Held {
@@ -70,8 +77,10 @@ async function heldBy(bundle: BundleReader): Promise<Held> {
   const { first, end } = bundle.manifest.entries
   const wanted = new Set([first - 1, end])
   let claims: Held['claims'] | null = null
+  let line = 0
   for await (const reading of bundle.readings()) {
-    claims ??= workIn(reading)
+    line += 1
+    if (line === 1) claims = workIn(reading)
     for (const index of reading.leaves) wanted.add(index)
   }
   if (claims === null)

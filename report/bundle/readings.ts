@@ -91,13 +91,13 @@ export function readingOf(message: Exclude<ReportMessage, { kind: 'data' | 'rend
   return { kind, leaves: leaves?.(message) ?? [], claims: claims?.(message) ?? members }
 }
 
-/** The message that was read so; null for an unknown kind. */
+/** The message that was read so. Rejects for what no platform of this version writes. */
 export async function messageOf(
   reading: BundledReading,
   source: ReportSource,
-): Promise<Exclude<ReportMessage, { kind: 'data' | 'render' }> | null> {
+): Promise<Exclude<ReportMessage, { kind: 'data' | 'render' }>> {
   const { kind, claims } = reading
-  if (!Object.hasOwn(forms, kind)) return null
+  if (!Object.hasOwn(forms, kind)) throw new TypeError(`the kind \`${kind}\` is unknown`)
   const { members } = forms[kind as Kind] as Form<Kind>
   return { kind, ...((await members?.(reading, source)) ?? claims) } as MessageOf<Kind>
 }
