@@ -5,19 +5,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { MadeApiKey, Report } from '@svc/schemas'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { saveSession } from '../../cli/account/session-file.js'
 import { fast } from '../support/log.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { join as joinWorkspace, type SignedIn, signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
 import { sha256Of } from '../support/reports.js'
+import { soon } from '../support/soon.js'
 import { runSvc } from '../support/svc.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-report-'))
 let mails: MailServer
 let platform: TestPlatform
 let agent_id: string
+let owner: SignedIn
 
 /** The terminal of a person: the exit code, and the printed text. */
 async function terminalOf(person: SignedIn, name: string) {
@@ -47,7 +49,7 @@ let member: typeof auditor
 beforeAll(async () => {
   mails = await startMailServer()
   platform = await startPlatform({ env: { ...fast, SVC_SMTP_URL: mails.url } })
-  const owner = await signedIn(platform, mails, 'owner@example.org')
+  owner = await signedIn(platform, mails, 'owner@example.org')
   await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name: 'Acme' })
   const as = (await owner.call<MadeApiKey>('POST', '/auth/api-keys', { name: 'agents' })).body.key
   const agent = { agent_key: 'a' }
@@ -196,6 +198,17 @@ describe('svc report', () => {
   ])('rejects %j', async (args, exit, message) => {
     const { code, stdout, stderr } = await auditor('report', ...args)
     expect([code, stdout, stderr]).toEqual([exit, '', expect.stringContaining(message)])
+  })
+
+  it('says that the issued report has other bytes, because a task was erased since', async () => {
+    const issued = await auditor('report', '--format', 'json', '--out', 'issued.json')
+    const erasure = { task_id: 't', legal_basis: 'Art. 17 GDPR' }
+    expect((await owner.call('POST', '/api/v1/erasures', erasure)).status).toBe(201)
+    const [, get = ''] = issued.stdout.split('`')
+    await vi.waitFor(async () => expect(await pasted(get)).toContain('issued.zip: the log of Acme'), soon)
+    const { code, stdout, stderr } = await anonymous(...again('again.json'))
+    expect([code, stderr, stdout]).toEqual([1, '', expect.stringContaining('the issued report has other bytes')])
+    expect(existsSync(join(folder, 'again.json'))).toBe(true)
   })
 
   it('is for owners, admins and auditors', async () => {

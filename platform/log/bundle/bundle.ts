@@ -155,9 +155,13 @@ async function writeReadings(parts: BundleParts, scope: Scope, plan: Plan, fileO
   const { report, entries, checkpoint } = plan
   const outside = new Set<number>()
   if (report === null) return outside
-  await parts.readReport(parts, scope, report, async (reading) => {
+  const write = async (reading: BundledReading) => {
     for (const index of reading.leaves) if (index < entries.first || index >= entries.end) outside.add(index)
     await fileOf(bundleFiles.report).write(`${canonical(reading)}\n`)
+  }
+  await parts.readReport(parts, scope, report, write).catch((error: unknown) => {
+    // The checkpoint of its cut-off is gone: it cannot be made again, and its bundle is verified nevertheless.
+    if (!(error instanceof PlatformError) || error.code !== 'CONFLICT') throw error
   })
   if ([...outside].some((index) => index >= checkpoint.size))
     throw new PlatformError('UNAVAILABLE', 'an entry that the report reads is not signed yet: try again shortly')

@@ -141,6 +141,15 @@ describe.skipIf(postgres === null)('the bundle of a report', () => {
     expect((await stranger.call('GET', path)).status).toBe(404)
   })
 
+  it('of a report that cannot be made again, because its checkpoint is gone, is valid without what the report reads', async () => {
+    const { body } = await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')
+    const other = { id: `rep_${'d'.repeat(32)}`, org_id: body.origin.split('/').at(-2) ?? '', from, to, file, at: now }
+    await issueReport(database_url, { ...other, cut_off: { size: body.size, root: 'ab'.repeat(32) } })
+    const bundle = await vi.waitFor(() => downloadBundle(platform, `?report=${other.id}`), soon)
+    expect((await verdictOn(bundle)).findings).toEqual([])
+    expect(contentsOf(bundle).get('report.jsonl')).toHaveLength(0)
+  })
+
   it('is 503 with Retry-After until the leaf is signed', async () => {
     now = Date.parse('2026-03-06T09:00:00Z')
     const { body } = await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')
