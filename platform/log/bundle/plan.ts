@@ -32,8 +32,8 @@ export interface BundleRequest {
 export interface Plan
   extends Pick<BundleManifest, 'origin' | 'org_id' | 'made_at' | 'workspace' | 'period' | 'entries' | 'records'> {
   readonly checkpoint: StoredCheckpoint
-  /** Entries outside the period that authorize a removal, record a restart, or are the leaf of the report. */
-  readonly authority: readonly FullLeaf[]
+  /** Log indexes of entries outside the period that authorize a removal, record a restart, or are the leaf of the report. */
+  readonly authority: readonly number[]
   /** Log index of the last removal authorization; -1 when the log has none. */
   readonly last_removal: number
   /** Signed sizes that were replaced by a restart. */
@@ -67,8 +67,8 @@ export async function planBundle(parts: PlanParts, scope: Scope, request: Bundle
       records: { first: Math.max(0, entries.first - 1), end: Math.min(size, entries.end + 1) },
       last_removal: removals.at(-1)?.log_index ?? -1,
       authority: [...removals, ...restarts, ...(issued === null ? [] : [issued.leaf])]
-        .sort((a, b) => a.log_index - b.log_index)
-        .filter(({ log_index }) => log_index < entries.first || log_index >= entries.end),
+        .map(({ log_index }) => log_index)
+        .filter((index) => index < entries.first || index >= entries.end),
       restarted_from: restarts.flatMap(restartedFrom),
       report: issued?.report ?? null,
     }
