@@ -113,6 +113,7 @@ export type {
 } from './impact/replay-result.js'
 export type { TaskChange } from './impact/replay-tasks.js'
 export { wilsonInterval } from './impact/wilson-interval.js'
+export { blobSha } from './manifest/blob-sha.js'
 export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
 export {
   isLeftOut,

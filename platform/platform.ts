@@ -36,6 +36,7 @@ import { createLogger } from './logger.js'
 import { createMailer, type Mailer } from './mail/mail.js'
 import { openOutside } from './outside.js'
 import { prepareDatabase } from './prepare-database.js'
+import { readReport } from './reports/collect/make-report.js'
 import { openReports } from './reports/room.js'
 import { requestHandler } from './request-handler.js'
 import { noRoom, type OpenRoom, type Room } from './room.js'
@@ -95,7 +96,7 @@ export async function createPlatform(
     const mailer = mailerOf(config, print, warn)
     const actions = actionRoom({ ...shared, mailer })
     queue.add(actions.jobs)
-    const log = await openLog({ db, clock, logger, config, send, ...outside, command })
+    const log = await openLog({ db, clock, logger, config, send, readReport, ...outside, command })
     const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock(), connectLibrary)
     const meters = openMeters(db, clock())
     const git = openGit({ ...shared, installations: installationsOf(() => above) })

@@ -1,6 +1,7 @@
 // The public exports of @svc/proof.
 export {
   type BundledCheckpoint,
+  type BundledReading,
   bundleFiles,
   listedFiles,
   manifestStatement,
@@ -51,7 +52,7 @@ export {
   verifySignature,
 } from './notes/note.js'
 export { smallOrderProblem } from './notes/small-order.js'
-export { parseTrustPolicy, signedByLog, type TrustPolicy } from './notes/trust.js'
+export { parseTrustPolicy, signedBefore, signedByLog, type TrustPolicy } from './notes/trust.js'
 export { errorText, jsonText, printable } from './printable.js'
 export { agentFactsIn, type RecordedFacts } from './record/agent-facts.js'
 export { afterSizeIn, type PublishedRoots } from './record/integrity.js'
@@ -82,6 +83,7 @@ export {
 export {
   covers,
   type IndexSpan,
+  minRetentionDays,
   type RemovalAuthorization,
   removalAuthorizationIn,
 } from './record/removal-authorization.js'

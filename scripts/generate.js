@@ -253,12 +253,12 @@ async function attackTable() {
 
 /** The access tables that the platform enforces. */
 async function controlsPage() {
-  const { controlsPage: build } = await import('../platform/dist/reports/controls-page.js')
+  const { controlsPage: build } = await import('../report/dist/controls/controls-page.js')
   return build()
 }
 
 async function controlCatalog() {
-  const { catalogJson } = await import('../platform/dist/reports/oscal/catalog.js')
+  const { catalogJson } = await import('../report/dist/oscal/catalog.js')
   return catalogJson()
 }
 

@@ -31,6 +31,11 @@ export interface Subcommand {
     options: Readonly<Record<string, string>>,
     lists: Readonly<Record<string, readonly string[]>>,
   ) => Promise<Output>
+  /** The work of a call that needs no login; null for one that does. */
+  readonly offline?: (
+    options: Readonly<Record<string, string>>,
+    lists: Readonly<Record<string, readonly string[]>>,
+  ) => Promise<Output> | null
 }
 
 export interface CommandGroup {
@@ -50,7 +55,7 @@ export function groupCommand(svc: string, { name, description, subcommands, exam
 
 /** The subcommand as a command of commander. */
 export function memberCommand(svc: string, subcommand: Subcommand, examples: readonly string[] = []): Command {
-  const { call, description, options = [], lists = [], required = [], choices = {}, run } = subcommand
+  const { call, description, options = [], lists = [], required = [], choices = {}, run, offline } = subcommand
   const [name = '', ...words] = call.split(' ')
   const command = new Command(name).description(description).option('--json', 'print JSON')
   command.addHelpText('after', helpEnd(svc, examples))
@@ -70,9 +75,12 @@ export function memberCommand(svc: string, subcommand: Subcommand, examples: rea
   return command.action(async (...given: unknown[]) => {
     const args = given.slice(0, words.length).filter((one) => typeof one === 'string')
     const { json, ...chosen } = given[words.length] as Record<string, unknown>
-    const { openClient } = await import('./client.js')
     const [texts, listed] = apart(chosen)
-    await print(svc, async () => run(await openClient(svc), args, texts, listed), json !== undefined)
+    const work = async () => {
+      const { openClient } = await import('./client.js')
+      return run(await openClient(svc), args, texts, listed)
+    }
+    await print(svc, () => offline?.(texts, listed) ?? work(), json !== undefined)
   })
 }
 

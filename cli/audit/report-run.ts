@@ -1,7 +1,6 @@
 // Gets a report: requests it, waits for it, downloads it, and compares the file with the SHA-256 that the log holds.
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { createReadStream, rmSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout } from 'node:timers/promises'
 import type { LogCheckpoint, Report, ReportRequest } from '@svc/schemas'
@@ -10,18 +9,8 @@ import type { Output } from '../account/subcommand.js'
 import { endOption, timeOption } from '../account/time-option.js'
 import { shellWord } from '../called-as.js'
 import { UsageError } from '../errors.js'
+import { assertFolder, fileNameOf, isOfPeriod, type ReportOptions } from './report-options.js'
 import { openProgress, type ReportProgress } from './report-progress.js'
-
-export interface ReportOptions {
-  readonly from?: string
-  readonly to?: string
-  readonly by?: string
-  readonly format?: string
-  readonly cutOff?: string
-  readonly id?: string
-  readonly out?: string
-  readonly agents: readonly string[]
-}
 
 const dayMs = 86_400_000
 const defaultDays = 30
@@ -56,14 +45,8 @@ export async function getReport(client: Client, options: ReportOptions): Promise
   }
 }
 
-/** A report can take minutes: its place is checked before. */
-function assertFolder(out: string): void {
-  const folder = dirname(out)
-  if (!existsSync(folder)) throw new UsageError(`\`--out\` is \`${out}\`: the folder \`${folder}\` does not exist`)
-}
-
-function pathOf(id: string, { from, to, by, format, cutOff, agents }: ReportOptions): string {
-  if ([from, to, by, format, cutOff].some((one) => one !== undefined) || agents.length > 0)
+function pathOf(id: string, options: ReportOptions): string {
+  if (options.format !== undefined || isOfPeriod(options))
     throw new UsageError(
       'give either `--id` or a period: a report that was requested has its period, times, format and agents',
     )
@@ -152,12 +135,6 @@ class ReportFailed extends Error {
 
 function pause(seconds: number): Promise<void> {
   return setTimeout(1000 * Math.min(maxPauseSeconds, Math.max(1, seconds)))
-}
-
-/** Such as `report-2026-01-01--2026-01-31.pdf`, and `report-2026-01-01--2026-01-31-occurred.pdf` by the times of senders. */
-function fileNameOf({ from, to, by, format }: Report): string {
-  const last = new Date(Date.parse(to) - 1).toISOString()
-  return `report-${from.slice(0, 10)}--${last.slice(0, 10)}${by === 'occurred' ? '-occurred' : ''}.${format}`
 }
 
 /** Removes a file that is not the issued one, and rejects. */

@@ -5,7 +5,10 @@ import { memberCommand, type Subcommand } from '../account/subcommand.js'
 import { table } from '../account/table.js'
 
 export function reportCommand(svc: string): Command {
-  return memberCommand(svc, report, ['report --from 2026-01-01 --to 2026-01-31 --out january.pdf'])
+  return memberCommand(svc, report, [
+    'report --from 2026-01-01 --to 2026-01-31 --out january.pdf',
+    'report --bundle january.zip --trust trust.policy --out again.pdf',
+  ])
 }
 
 export function reportsCommand(svc: string): Command {
@@ -26,13 +29,23 @@ const report: Subcommand = {
       '--by <time>',
       'time by which a step counts: received, or occurred: when it occurred, as its sender states (default: received)',
     ],
-    ['--format <format>', 'pdf: PDF/A-3 with the XML attached; xml and json: OSCAL assessment results (default: pdf)'],
+    [
+      '--format <format>',
+      'pdf: PDF/A-3 with the XML attached; xml and json: OSCAL assessment results (default: pdf; of a bundle: by the ending of --out, else the issued one)',
+    ],
     ['--cut-off <size>', 'size of a published checkpoint: the report is as of it (default: the latest)'],
     ['--id <id>', 'a report that was requested before, instead of a period'],
+    ['--bundle <file>', 'make the report again from its bundle, offline and without a login; with --trust'],
+    ['--trust <file>', 'the trust policy: the keys of the log; with --bundle'],
     ['--out <file>', 'file to write (default: a name with the period)'],
   ],
   lists: [['--agent <agent>', 'id or key of an agent of the report (default: all)']],
   choices: { format: ['pdf', 'xml', 'json'], by: ['received', 'occurred'] },
+  offline: ({ bundle, trust, ...options }, { agent = [] }) => {
+    if (bundle === undefined && trust === undefined) return null
+    const given = { ...options, agents: agent }
+    return import('./report-bundle.js').then(({ reportOfBundle }) => reportOfBundle(bundle, trust, given))
+  },
   run: async (client, _args, options, { agent = [] }) => {
     const { getReport } = await import('./report-run.js')
     return getReport(client, { ...options, agents: agent })

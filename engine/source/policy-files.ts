@@ -1,7 +1,7 @@
 // Finds and reads manifests on disk, and detects changes.
-import { createHash } from 'node:crypto'
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
+import { blobSha } from '../manifest/blob-sha.js'
 import { isLeftOut, isTestFile, isYamlFile } from '../manifest/file-names.js'
 
 export interface PolicyFile {
@@ -23,8 +23,13 @@ export async function readPolicyFiles(paths: readonly string[], onError: OnError
   for (const path of await findManifests(paths, onError)) {
     try {
       const bytes = await readFile(path)
-      const sha = createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
-      files.push({ source: 'file', path, text: bytes.toString('utf8'), sha, named: paths.includes(path) })
+      files.push({
+        source: 'file',
+        path,
+        text: bytes.toString('utf8'),
+        sha: blobSha(bytes),
+        named: paths.includes(path),
+      })
     } catch (error) {
       onError(error, path)
     }

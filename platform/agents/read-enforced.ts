@@ -1,11 +1,12 @@
 // When the platform had an enforced policy for agents: from assignments, and from policies that people write or change.
+
+import { type Window, within } from '@svc/report'
 import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { enforcedSince, everAssigned, type VersionPeriod, versionsBetween } from '../policies/store/enforced.js'
 import { type EnforcedVersion, enforcedVersions } from '../policies/store/policy-versions.js'
 import { groupByAgent } from './group-by-agent.js'
-import { type Window, within } from './spans.js'
 import { type LevelChange, levelChangesAfter } from './store/levels.js'
 
 /** A period up to a cut-off, of a few agents; times are ms since 1970. */

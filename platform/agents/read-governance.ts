@@ -1,15 +1,15 @@
 // Reads when agents were governed (docs/design/reports.md §2), a few agents at a time: no query returns more than 500 rows.
+
+import type { GovernancePeriod, KnownInterval, Window } from '@svc/report'
+import { governanceOf, type ReadGovernance } from '@svc/report'
 import { parseTimestamp } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { readByIndex } from '../db/sql.js'
-import { governanceOf, type ReadGovernance } from './agent-governance.js'
-import type { GovernancePeriod } from './governance.js'
 import { groupByAgent } from './group-by-agent.js'
 import { readEnforced } from './read-enforced.js'
-import type { Window } from './spans.js'
 import { type Activation, type AgentState, activationsAfter, agentStates } from './store/activations.js'
-import { intervalsAfter, type KnownInterval } from './store/engines.js'
+import { intervalsAfter } from './store/engines.js'
 
 export interface GovernanceQuery extends GovernancePeriod {
   readonly agent_ids: readonly string[]

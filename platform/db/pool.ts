@@ -22,7 +22,7 @@ export function poolOf(connection: pg.ClientConfig, max: number): pg.Pool {
   return pool
 }
 
-/** Rejects with UNAVAILABLE. A pool whose connections are all in use is no outage of the database. */
+/** Rejects with UNAVAILABLE. A pool whose connections are all in use does not mean an outage of the database. */
 export async function connect(pool: pg.Pool, outage: Outage): Promise<pg.PoolClient> {
   try {
     return await pool.connect()

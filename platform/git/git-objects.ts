@@ -1,10 +1,6 @@
 // Git's names for objects: SHA-1 of a header and the bytes.
 import { createHash } from 'node:crypto'
 
-export function blobSha(bytes: Uint8Array): string {
-  return objectSha('blob', bytes)
-}
-
 interface Leaf {
   readonly path: string
   readonly blob_sha: string

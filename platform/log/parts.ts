@@ -6,6 +6,7 @@ import { type Database, withUnscopedTransaction } from '../db/db.js'
 import { gauge, type Metric, type MetricSource } from '../http/exposition.js'
 import type { Job, Send } from '../jobs/job.js'
 import type { Outgoing } from '../outgoing/outgoing.js'
+import type { ReadReport } from './bundle/bundle.js'
 import { type Bundles, createBundles, removeStaleBundles } from './bundle/bundles.js'
 import type { Anchors } from './publish/anchors/anchors.js'
 import { startCheckpoints } from './publish/checkpoints.js'
@@ -24,6 +25,7 @@ interface LogParts {
   readonly outgoing: Outgoing
   readonly anchors: Anchors
   readonly witnesses: readonly WitnessAddress[]
+  readonly readReport: ReadReport
   /** How the operator types the command of this program, such as `npx --no-install svc-platform`. */
   readonly command: string
 }
@@ -47,7 +49,7 @@ export interface Log {
  * Starts to publish checkpoints. Call it before anything is written: a log that is behind its signer is held. It sends jobs
  * of actions, which answer that. A process without the signing key of the log neither publishes nor prunes.
  */
-export async function openLog({ db, clock, logger, config, ...parts }: LogParts): Promise<Log> {
+export async function openLog({ db, clock, logger, config, readReport, ...parts }: LogParts): Promise<Log> {
   const signer = openSigner(config.log_key_dir, clock)
   const warn = (message: string) => logger.warn(message)
   const checkpoints = await startCheckpoints({
@@ -67,7 +69,7 @@ export async function openLog({ db, clock, logger, config, ...parts }: LogParts)
   const { signManifest, verifierOf, everyVerifierOf, epochOf } = signer
   const signedSize = (origin: string) => signer.last(origin)?.size ?? 0
   const keysOf = (org_id: string) => signer.keysOf(log_host, org_id)
-  const bundles = createBundles(own ? { db, clock, log_host, signManifest, signedSize, keysOf } : null)
+  const bundles = createBundles(own ? { db, clock, log_host, signManifest, readReport, signedSize, keysOf } : null)
   await removeStaleBundles(Date.now())
   const { archive_dir, archive_entries } = config
   const retention = createRetention({

@@ -1,11 +1,12 @@
 // Issues a made report: its file in parts, its digest as a leaf of the log, its event (docs/design/reports.md §3).
+
+import type { MadeReport, ReportPlan } from '@svc/report'
+import { timesOf } from '@svc/report'
 import { type Resources, withTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { recordEvents } from '../ledger/events.js'
 import { appendLeaves } from '../ledger/leaves.js'
 import { lockLog } from '../ledger/log.js'
-import type { MadeReport, ReportPlan } from './plan.js'
-import { timesOf } from './report-id.js'
 import { lockRun, putPart, type Run, setReady } from './store/runs.js'
 
 /** The size of a stored part: an insert of one takes a few ms. */

@@ -1,12 +1,12 @@
 // The job that makes reports, one at a time in each process (docs/design/reports.md §3).
 import { randomUUID } from 'node:crypto'
+import type { MadeReport, ReportPlan } from '@svc/report'
 import type { Logger } from 'pino'
 import { type Resources, type Transaction, withTransaction } from '../db/db.js'
 import { type Scope, scopeOf } from '../db/scope.js'
 import { PlatformError } from '../errors.js'
 import { defineJob, type Job, type Send } from '../jobs/job.js'
 import { issueReport } from './issue.js'
-import type { MadeReport, ReportPlan } from './plan.js'
 import { createProgressRecord } from './progress-record.js'
 import { type Run, setFailed, setInterrupted, startRun } from './store/runs.js'
 

@@ -1,6 +1,8 @@
 // From a request to a plan: the rules of the period, the agents and the cut-off (docs/design/reports.md §1).
 import { quote } from '@svc/engine/parts'
 import { receiptsOf } from '@svc/proof'
+import type { ReportPlan } from '@svc/report'
+import { reportIdOf } from '@svc/report'
 import { isoTime, parseTimestamp, type ReportRequest } from '@svc/schemas'
 import { findAgents } from '../agents/store/agents.js'
 import type { Transaction } from '../db/db.js'
@@ -8,8 +10,6 @@ import type { Scope } from '../db/scope.js'
 import { type FieldError, invalid, PlatformError } from '../errors.js'
 import { entriesOfPeriod, indexOfTime } from '../ledger/log-range.js'
 import { latestCheckpoint, nearestSizes, rootOfSize } from '../log/publish/store/checkpoints.js'
-import type { ReportPlan } from './plan.js'
-import { reportIdOf } from './report-id.js'
 
 /** How soon a caller asks again for entries that are not signed yet: checkpoints are published every ten seconds. */
 const unsignedSeconds = 5

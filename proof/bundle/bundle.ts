@@ -12,6 +12,7 @@ export const bundleFiles = {
   payloads: 'payloads.jsonl',
   policy_sets: 'policy_sets.jsonl',
   authority: 'authority.jsonl',
+  report: 'report.jsonl',
   leaves: 'leaves.bin',
   nodes: 'nodes.bin',
   manifest: 'manifest.json',
@@ -33,15 +34,24 @@ export interface BundledCheckpoint {
 
 /**
  * A leaf outside the period that its entries need, as a line of authority.jsonl: it authorizes a removal, restarts the log,
- * records the issued report, or holds the facts of an agent.
+ * records the issued report, holds the facts of an agent, or is read by the report. Salts and body are null once erased.
  */
 export interface BundledAuthority {
   readonly log_index: number
   readonly record: string
-  readonly salts: string
-  readonly body: string
+  readonly salts: string | null
+  readonly body: string | null
   /** Inclusion in the bundle's own checkpoint, hex. */
   readonly proof: readonly string[]
+}
+
+/** A line of report.jsonl: what a report reads besides the entries of its period, in the order in which it is read. */
+export interface BundledReading {
+  readonly kind: string
+  /** Log indexes of entries in the bundle. */
+  readonly leaves: readonly number[]
+  /** Statements of the platform; no entry proves them. */
+  readonly claims: Readonly<Record<string, unknown>>
 }
 
 /** The signed statement on a manifest; it cannot be read as a checkpoint. */

@@ -12,6 +12,8 @@ export interface IssuedReport {
   readonly from: string
   readonly to: string
   readonly by: CountedBy
+  /** The agents that it is limited to; null for all. */
+  readonly agent_ids: readonly string[] | null
   /** Size and root of the log that the report reads. */
   readonly cut_off: number
   readonly root: string
@@ -27,14 +29,19 @@ export function reportIn(
 ): IssuedReport | null {
   const report = type === 'report' ? values.report : null
   if (!isMap(report)) return null
-  const { id, format, from, to, by = 'received', cut_off, root, sha256 } = report
+  const { id, format, from, to, by = 'received', agent_ids = null, cut_off, root, sha256 } = report
   const isValid =
-    [id, format].every((text) => typeof text === 'string') &&
+    [id, format].every(isText) &&
     [from, to].every(isTime) &&
     (by === 'received' || by === 'occurred') &&
+    (agent_ids === null || (Array.isArray(agent_ids) && agent_ids.every(isText))) &&
     isCount(cut_off) &&
     [root, sha256].every(isHash)
-  return isValid ? ({ log_index, id, format, from, to, by, cut_off, root, sha256 } as IssuedReport) : null
+  return isValid ? ({ log_index, id, format, from, to, by, agent_ids, cut_off, root, sha256 } as IssuedReport) : null
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 /** Times of receipt; `to`, which is exclusive, is null where they have no end but that of the log. */

@@ -17,8 +17,10 @@ export interface RemovalAuthorization {
   readonly log_index: number
 }
 
-/** No entry is pruned before this retention, ms (docs/design/log.md §7). */
-const minRetentionMs = 184 * 86_400_000
+/** The shortest retention, in days: six calendar months have at most as many (AI Act, Articles 19 and 26(6)). */
+export const minRetentionDays = 184
+/** No entry is pruned before it, ms (docs/design/log.md §7). */
+const minRetentionMs = minRetentionDays * 86_400_000
 
 /** The removals that an opened leaf authorizes, all of earlier entries; null for any other leaf. */
 export function removalAuthorizationIn(

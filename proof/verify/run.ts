@@ -10,8 +10,9 @@ import { fileError, isFolder, readText } from './read-text.js'
 import { isBundleValid, verdictText } from './text.js'
 import { verifyBundle } from './verify.js'
 
-export { type BundledEntry, type BundleReader, openBundle } from './read-entries.js'
+export { type BundledEntry, type BundledText, type BundleReader, openBundle } from './read-entries.js'
 export { FileError, type FileErrorCode, fileError, readText } from './read-text.js'
+export { verdictText } from './text.js'
 export { type VerifyRequest, verifyBundle } from './verify.js'
 
 export interface VerifyOptions {
@@ -45,12 +46,9 @@ export async function runVerify(
   add: Add | null = null,
 ): Promise<0 | 1 | 2> {
   try {
-    const text = readText(options.trust)
-    if (text.startsWith('PK'))
-      throw new Error(`\`${options.trust}\` is a zip, not a trust policy: the two files may be swapped`)
-    const { value: policy, errors } = parseTrustPolicy(text)
-    if (errors.length > 0) {
-      err.write(policyErrorsText(options.trust, errors))
+    const { policy, problems } = readTrust(options.trust)
+    if (problems !== '') {
+      err.write(problems)
       return 2
     }
     if (isFolder(path)) throw new Error(`\`${path}\` is a folder: name a bundle`)
@@ -69,6 +67,14 @@ export async function runVerify(
     err.write(`svc verify: ${printable(error instanceof Error ? error.message : String(error))}\n`)
     return 2
   }
+}
+
+/** The trust policy in a file, and its errors as text, one a line. Throws FileError, and Error for a bundle. */
+export function readTrust(path: string): { readonly policy: TrustPolicy; readonly problems: string } {
+  const text = readText(path)
+  if (text.startsWith('PK')) throw new Error(`\`${path}\` is a zip, not a trust policy: the two files may be swapped`)
+  const { value: policy, errors } = parseTrustPolicy(text)
+  return { policy, problems: policyErrorsText(path, errors) }
 }
 
 /** Far more than a report has: a device has no end. */

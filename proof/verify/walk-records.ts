@@ -62,7 +62,8 @@ export function lineReader(archive: Archive, name: string) {
   }
 }
 
-async function hashesIn(archive: Archive, name: string): Promise<Hash[]> {
+/** The hashes of a file of the bundle. Throws BundleError. */
+export async function hashesIn(archive: Archive, name: string): Promise<Hash[]> {
   const bytes = await bytesOf(name, archive.content(name))
   if (bytes.length % 32 !== 0)
     throw new BundleError('not_a_bundle', name, `the file has ${bytes.length} bytes, not a multiple of 32`)

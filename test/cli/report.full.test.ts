@@ -5,19 +5,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { MadeApiKey, Report } from '@svc/schemas'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { saveSession } from '../../cli/account/session-file.js'
 import { fast } from '../support/log.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { join as joinWorkspace, type SignedIn, signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
 import { sha256Of } from '../support/reports.js'
+import { soon } from '../support/soon.js'
 import { runSvc } from '../support/svc.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-report-'))
 let mails: MailServer
 let platform: TestPlatform
 let agent_id: string
+let owner: SignedIn
 
 /** The terminal of a person: the exit code, and the printed text. */
 async function terminalOf(person: SignedIn, name: string) {
@@ -36,13 +38,18 @@ async function pasted(command: string) {
   )
 }
 
+/** A terminal without a session. */
+const anonymous = (...args: string[]) => runSvc(args, { SVC_CONFIG_DIR: join(folder, 'none') }, undefined, folder)
+/** The arguments that make a report again from the last bundle of an issued one. */
+const again = (out = 'again.pdf') => ['report', '--bundle', 'issued.zip', '--trust', 'trust.policy', '--out', out]
+
 let auditor: Awaited<ReturnType<typeof terminalOf>>
 let member: typeof auditor
 
 beforeAll(async () => {
   mails = await startMailServer()
   platform = await startPlatform({ env: { ...fast, SVC_SMTP_URL: mails.url } })
-  const owner = await signedIn(platform, mails, 'owner@example.org')
+  owner = await signedIn(platform, mails, 'owner@example.org')
   await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name: 'Acme' })
   const as = (await owner.call<MadeApiKey>('POST', '/auth/api-keys', { name: 'agents' })).body.key
   const agent = { agent_key: 'a' }
@@ -117,6 +124,64 @@ describe('svc report', () => {
     expect([other, report.by]).toEqual(['report-2026-01-05--2026-01-05.json', 'received'])
   })
 
+  it.each(['pdf', 'xml', 'json'])('makes the issued %s again from its bundle, without a login', async (format) => {
+    const issued = await auditor('report', '--format', format, '--out', `issued.${format}`)
+    const [, get = ''] = issued.stdout.split('`')
+    await pasted(get)
+    writeFileSync(join(folder, 'trust.policy'), (await auditor('checkpoint')).stdout)
+    const { code, stdout, stderr } = await anonymous(...again(`again.${format}`))
+    expect([code, stderr, stdout]).toEqual([0, '', expect.stringContaining('this is the issued report, byte for byte')])
+    expect(stdout).toMatch(/^again\.\w+: Acme, \S+ to \S+, as of \d+ entries of the log\n/)
+    const [own, made] = [`issued.${format}`, `again.${format}`].map((name) => readFileSync(join(folder, name)))
+    expect(made?.equals(own ?? Buffer.alloc(0))).toBe(true)
+  })
+
+  it('makes it in another format than the issued one, as the platform would', async () => {
+    const { code, stdout } = await anonymous(...again('other.xml'), '--json')
+    const { report, issued_sha256 } = JSON.parse(stdout) as { report: Report; issued_sha256: null }
+    expect([code, report.format, issued_sha256]).toEqual([0, 'xml', null])
+    const { from, to } = (report as unknown as { period: { from: string; to: string } }).period
+    const cut_off = String((report as unknown as { cut_off: number }).cut_off)
+    const period = ['--from', from, '--to', to, '--cut-off', cut_off, '--format', 'xml']
+    expect((await auditor('report', ...period, '--out', 'platform.xml')).code).toBe(0)
+    expect(readFileSync(join(folder, 'other.xml'), 'utf8')).toBe(readFileSync(join(folder, 'platform.xml'), 'utf8'))
+  })
+
+  it('makes no report from a bundle that is not valid, and gives the verdict', async () => {
+    const bundle = readFileSync(join(folder, 'issued.zip'))
+    bundle[bundle.length >> 1] = (bundle[bundle.length >> 1] ?? 0) ^ 1
+    writeFileSync(join(folder, 'altered.zip'), bundle)
+    const { code, stdout } = await anonymous(
+      'report',
+      '--bundle',
+      'altered.zip',
+      '--trust',
+      'trust.policy',
+      '--out',
+      'x.pdf',
+    )
+    expect([code, stdout]).toEqual([1, expect.stringContaining('altered.zip: NOT VALID')])
+    expect(existsSync(join(folder, 'x.pdf'))).toBe(false)
+  })
+
+  it('makes no report from the bundle of a period', async () => {
+    expect((await auditor('bundle', '--out', 'period.zip')).code).toBe(0)
+    const { code, stderr } = await anonymous('report', '--bundle', 'period.zip', '--trust', 'trust.policy')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('the bundle holds a period and not a report')])
+  })
+
+  it.each([
+    [['--bundle', 'issued.zip'], 'give `--bundle` and `--trust` together'],
+    [['--trust', 'trust.policy'], 'give `--bundle` and `--trust` together'],
+    [[...again().slice(1), '--from', '2026-01-01'], 'give either `--bundle` or a period'],
+    [[...again().slice(1), '--agent', 'a'], 'give either `--bundle` or a period'],
+    [[...again('nowhere/r.pdf').slice(1)], 'the folder `nowhere` does not exist'],
+    [['--bundle', 'issued.zip', '--trust', 'issued.pdf'], 'issued.pdf:1: '],
+  ])('rejects %j', async (args, message) => {
+    const { code, stdout, stderr } = await anonymous('report', ...args)
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)])
+  })
+
   it.each([
     [['--from', 'yesterday'], 1, '`--from` is `yesterday`: write a day, such as 2026-01-01'],
     [['--from', '2026-02-01', '--to', '2026-01-01'], 1, '`to`: must be later than `from`'],
@@ -133,6 +198,17 @@ describe('svc report', () => {
   ])('rejects %j', async (args, exit, message) => {
     const { code, stdout, stderr } = await auditor('report', ...args)
     expect([code, stdout, stderr]).toEqual([exit, '', expect.stringContaining(message)])
+  })
+
+  it('says that the issued report has other bytes, because a task was erased since', async () => {
+    const issued = await auditor('report', '--format', 'json', '--out', 'issued.json')
+    const erasure = { task_id: 't', legal_basis: 'Art. 17 GDPR' }
+    expect((await owner.call('POST', '/api/v1/erasures', erasure)).status).toBe(201)
+    const [, get = ''] = issued.stdout.split('`')
+    await vi.waitFor(async () => expect(await pasted(get)).toContain('issued.zip: the log of Acme'), soon)
+    const { code, stdout, stderr } = await anonymous(...again('again.json'))
+    expect([code, stderr, stdout]).toEqual([1, '', expect.stringContaining('the issued report has other bytes')])
+    expect(existsSync(join(folder, 'again.json'))).toBe(true)
   })
 
   it('is for owners, admins and auditors', async () => {

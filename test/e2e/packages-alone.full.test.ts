@@ -1,6 +1,16 @@
 // Packages that are installed alone have only their own dependencies, and work.
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,14 +23,15 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const run = (program: string, args: readonly string[], cwd: string) =>
   execFileSync(program, args, { encoding: 'utf8', cwd, stdio: ['ignore', 'pipe', 'ignore'] }).trim()
 
-/** The external dependencies of these packages, direct and transitive. */
+/** The external dependencies of these packages, direct and transitive; those in the folder of another one come with it. */
 function needed(names: readonly string[]): string[] {
   const seen = new Set<string>()
   const pending = [...names]
   for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
     if (seen.has(name)) continue
     seen.add(name)
-    pending.push(...dependenciesOf(join(root, 'node_modules', name)))
+    const path = join(root, 'node_modules', name)
+    pending.push(...dependenciesOf(path).filter((own) => !existsSync(join(path, 'node_modules', own))))
   }
   return [...seen]
 }
@@ -79,6 +90,18 @@ describe('a package that is installed alone', () => {
       const { errors } = parseManifest(JSON.stringify({ name: 'A', version: '1', policies: [policy] }), 'a.yaml')
       console.log(rules.length > 20, errors[0].path)`
     expect(run(process.execPath, ['--input-type=module', '-e', program], home)).toBe('true policies.0.params.condition')
+  })
+
+  it('is report, which needs no platform, and reads a bundle', () => {
+    const { home, own, others } = installed('report')
+    expect(own).toEqual(['engine', 'library', 'proof', 'report', 'schemas'])
+    for (const server of ['express', 'knex', 'pg', 'pino']) expect(others).not.toContain(server)
+    const program = `const { reportIdOf } = await import('@svc/report')
+      const { makeBundledReport } = await import('@svc/report/bundle')
+      const policy = { logs: [], past: [], witnesses: [], quorum: null }
+      const code = await makeBundledReport('none.zip', policy, null).catch(({ code }) => code)
+      console.log(reportIdOf('org_1', { period: {} }).slice(0, 4), code)`
+    expect(run(process.execPath, ['--input-type=module', '-e', program], home)).toBe('rep_ not_a_bundle')
   })
 
   it('is cli, which provides the command', () => {

@@ -29,8 +29,8 @@ function reported(issued: object = report): SketchedLog {
 }
 
 type Line = ReturnType<typeof authorityLine>
-const codesOf = async (log: SketchedLog, lines: readonly Line[]) => {
-  const path = auditor.put('bundle.zip', bundleOf(log, lines))
+const codesOf = async (log: SketchedLog, lines: readonly Line[], readings: readonly unknown[] = []) => {
+  const path = auditor.put('bundle.zip', bundleOf(log, lines, readings))
   return (await verifyWithBoth(path, trust, auditor)).findings.map(({ code }) => code)
 }
 
@@ -57,6 +57,8 @@ describe('an entry outside the period', () => {
     { id: 1 },
     { from: '2026-03-02' },
     { to: '2026-02-30T00:00:00.000Z' },
+    { agent_ids: [1] },
+    { agent_ids: 'ag_1' },
     { cut_off: -1 },
     { root: 'x' },
     { sha256: null },
@@ -65,6 +67,52 @@ describe('an entry outside the period', () => {
     expect(await codesOf(other, [authorityLine(other.entries, 2)])).toEqual(['record_invalid'])
   })
 })
+
+describe('what a report reads', () => {
+  const log = reported()
+  const step = authorityLine(log.entries, 1)
+  const reading = { kind: 'facts', leaves: [2], claims: {} }
+
+  it('is accepted when the bundle holds it: entries of the period, and statements of the platform', async () => {
+    expect(await codesOf(log, [], [reading, { ...reading, leaves: [], claims: { agents: [] } }])).toEqual([])
+  })
+
+  it.each<[string, unknown, string]>([
+    ['an entry that the bundle lacks', { ...reading, leaves: [3] }, 'report_incomplete'],
+    ['a negative log index', { ...reading, leaves: [-1] }, 'not_a_bundle'],
+    ['another member', { ...reading, more: 1 }, 'not_a_bundle'],
+    ['statements that are a list', { ...reading, claims: [] }, 'not_a_bundle'],
+    ['a line that is not an object', 1, 'not_a_bundle'],
+  ])('is reported: %s', async (_, line, code) => {
+    expect(await codesOf(log, [], [line])).toEqual([code])
+  })
+
+  it('outside the period can be any entry with a proof, also an erased one', async () => {
+    const parts = { log, step, readings: [{ ...reading, leaves: [1] }] }
+    expect(await ofTheLast(parts)).toEqual([])
+    expect(await ofTheLast({ ...parts, step: { ...step, salts: null, body: null } })).toEqual([])
+    expect(await ofTheLast({ ...parts, step: { ...step, body: null } })).toEqual(['not_a_bundle'])
+    expect(await ofTheLast({ ...parts, readings: [] })).toEqual(['record_invalid'])
+    expect(await ofTheLast({ ...parts, step: null })).toEqual(['report_incomplete'])
+  })
+})
+
+interface LastEntry {
+  readonly log: SketchedLog
+  /** The line of the step, which is outside the period. */
+  readonly step: Line | null
+  readonly readings: readonly unknown[]
+}
+
+/** The findings on a bundle of the last entry alone, but for its period, which begins with the log. */
+async function ofTheLast({ log, step, readings }: LastEntry): Promise<string[]> {
+  const path = auditor.put(
+    'bundle.zip',
+    bundleOf({ ...log, sets: new Map() }, step === null ? [] : [step], readings, 2),
+  )
+  const { findings } = await verifyWithBoth(path, trust, auditor)
+  return findings.map(({ code }) => code).filter((code) => code !== 'incomplete')
+}
 
 describe('a report that reads another log', () => {
   it('is reported', async () => {

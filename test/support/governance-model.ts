@@ -1,7 +1,7 @@
 // A second, simple answer to when an agent was governed: it looks at every ten seconds by itself.
 import { isoTime } from '@svc/schemas'
-import type { ReadGovernance } from '../../platform/agents/agent-governance.js'
-import type { GovernanceInterval } from '../../platform/agents/governance.js'
+import type { ReadGovernance } from '../../report/governance/agent-governance.js'
+import type { GovernanceInterval } from '../../report/governance/governance.js'
 import type { Beat } from './governance.js'
 
 /** A heartbeat that arrived at a time, ms since 1970. */

@@ -4,7 +4,6 @@ import { seedWorkspace } from '../../platform/access/commands/seed-workspace.js'
 import { activate, setFields } from '../../platform/agents/commands/change-agent.js'
 import { registerAgent } from '../../platform/agents/commands/register-agent.js'
 import { takeHeartbeat } from '../../platform/agents/commands/take-heartbeat.js'
-import type { Governance } from '../../platform/agents/governance.js'
 import { readGovernance } from '../../platform/agents/read-governance.js'
 import type { Config } from '../../platform/config.js'
 import { type Database, openDatabase, type Transaction, withSnapshot, withTransaction } from '../../platform/db/db.js'
@@ -19,6 +18,7 @@ import { createManifestReader } from '../../platform/policies/manifest-reader.js
 import { assignmentsOf, insertAssignment } from '../../platform/policies/store/assignments.js'
 import { insertPolicies, policiesOf } from '../../platform/policies/store/policies.js'
 import { beginVersion } from '../../platform/policies/store/versions.js'
+import type { Governance } from '../../report/governance/governance.js'
 import { policyDefaults } from './policy.js'
 
 export interface Beat {

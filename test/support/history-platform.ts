@@ -21,6 +21,7 @@ import { publishCheckpoint } from '../../platform/log/publish/publish.js'
 import { type LogSigner, openSigner } from '../../platform/log/publish/signer.js'
 import { createRetention, type Retention } from '../../platform/log/retention/retention.js'
 import { createManifestReader } from '../../platform/policies/manifest-reader.js'
+import { readReport } from '../../platform/reports/collect/make-report.js'
 import { encryptionKeys } from '../../platform/secrets/encryption-key.js'
 import { createSealer, type Sealer } from '../../platform/secrets/seal.js'
 
@@ -98,7 +99,7 @@ async function openWorkspace({ db, sealer, folder, begin, number }: Opening): Pr
   const { signManifest, everyVerifierOf, epochOf } = signer
   const signedSize = (origin: string) => signer.last(origin)?.size ?? 0
   const keysOf = (org: string) => signer.keysOf(log_host, org)
-  const bundles = createBundles({ db, clock, log_host, signManifest, signedSize, keysOf })
+  const bundles = createBundles({ db, clock, log_host, signManifest, readReport, signedSize, keysOf })
   const archive = { archive_dir: join(folder, 'archive'), archive_entries: 250_000 }
   const retention = createRetention({ db, clock, logger, bundles, log_host, everyVerifierOf, epochOf, ...archive })
   return {

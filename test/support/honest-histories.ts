@@ -1,12 +1,14 @@
 // Random histories of honest workspaces: agents, waivers, stops, approvals, erasures, prunes, rotated keys, and steps that come
 // late, out of order, twice, or from long ago.
 
+import type { ReportRequest } from '@svc/schemas'
 import { withTransaction } from '../../platform/db/db.js'
 import { PlatformError } from '../../platform/errors.js'
 import { readLogSize } from '../../platform/ledger/log.js'
-import { collectReport } from '../../platform/reports/collect/make-report.js'
+import { collectReport, type ReportParts } from '../../platform/reports/collect/make-report.js'
 import { planRequest } from '../../platform/reports/plan-request.js'
-import type { ReportData } from '../../platform/reports/report-data.js'
+import type { ReportPlan } from '../../report/content/plan.js'
+import type { ReportData } from '../../report/content/report-data.js'
 import { type Act, play, type StepKind } from './history-acts.js'
 import type { HistoryPlatform, HistoryWorkspace } from './history-platform.js'
 import { numbers, pick, type Random } from './policy-pairs.js'
@@ -138,15 +140,33 @@ export interface CountedPeriod {
   readonly by: 'received' | 'occurred'
 }
 
+/** The plan of the report of a period; of the whole log unless one is given. */
+export function planOf(
+  { db, scope, clock }: HistoryWorkspace,
+  from = begin,
+  {
+    to = clock(),
+    by = 'received',
+    ...others
+  }: Partial<CountedPeriod & Pick<ReportRequest, 'format' | 'agent_ids'>> = {},
+): Promise<ReportPlan> {
+  const period = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
+  return withTransaction(db, scope, async (tx) => {
+    const now = { time: clock(), size: await readLogSize(scope, tx) }
+    return planRequest(scope, tx, now, { format: 'json', ...others, ...period, by })
+  })
+}
+
+/** What reports of a workspace are made from. */
+export function reportParts({ db, signer, log_host }: HistoryWorkspace): ReportParts {
+  return { db, keysOf: (org_id) => signer.keysOf(log_host, org_id) }
+}
+
 /** The content of the report of a period; of the whole log unless one is given. */
 export async function reportOf(
-  { db, scope, clock, signer, log_host }: HistoryWorkspace,
-  from = begin,
-  { to = clock(), by = 'received' }: Partial<CountedPeriod> = {},
+  workspace: HistoryWorkspace,
+  from?: number,
+  times?: Partial<CountedPeriod>,
 ): Promise<ReportData> {
-  const request = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), format: 'json', by } as const
-  const plan = await withTransaction(db, scope, async (tx) =>
-    planRequest(scope, tx, { time: clock(), size: await readLogSize(scope, tx) }, request),
-  )
-  return collectReport({ db, keysOf: (org_id) => signer.keysOf(log_host, org_id) }, scope, plan)
+  return collectReport(reportParts(workspace), workspace.scope, await planOf(workspace, from, times))
 }

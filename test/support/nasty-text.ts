@@ -1,5 +1,5 @@
 // Text that breaks writers of XML and JSON, and reports whose every free text is such a text.
-import type { ReportData } from '../../platform/reports/report-data.js'
+import type { ReportData } from '../../report/content/report-data.js'
 import { reportData } from './report-data.js'
 
 export const nastyTexts: readonly string[] = [

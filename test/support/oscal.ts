@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Element, xml2js } from 'xml-js'
-import { decodeText } from '../../platform/reports/oscal/text.js'
+import { decodeText } from '../../report/oscal/text.js'
 
 export interface Tree {
   readonly name: string

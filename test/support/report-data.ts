@@ -1,6 +1,7 @@
 // A report as renderers receive it: small, with every section filled.
-import type { Governance } from '../../platform/agents/governance.js'
-import type { AgentResult, IncidentResult, ReportData } from '../../platform/reports/report-data.js'
+
+import type { AgentResult, IncidentResult, ReportData } from '../../report/content/report-data.js'
+import type { Governance } from '../../report/governance/governance.js'
 
 const root = '3f'.repeat(32)
 const day = (n: number) => `2026-03-${String(n).padStart(2, '0')}T00:00:00.000Z`

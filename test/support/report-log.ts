@@ -12,8 +12,8 @@ import {
   type ReportOptions,
   type ReportParts,
 } from '../../platform/reports/collect/make-report.js'
-import type { MadeReport, ReportPlan } from '../../platform/reports/plan.js'
-import type { ReportData } from '../../platform/reports/report-data.js'
+import type { MadeReport, ReportPlan } from '../../report/content/plan.js'
+import type { ReportData } from '../../report/content/report-data.js'
 import { approvalManifest, namedStep } from './approvals.js'
 import { assign } from './assign.js'
 import { fast } from './log.js'

@@ -1,5 +1,5 @@
 // The numbers of a report, computed by plain SQL over the tables: another way than that of the report.
-import type { ReportPlan } from '../../platform/reports/plan.js'
+import type { ReportPlan } from '../../report/content/plan.js'
 import type { ReportLog } from './report-log.js'
 
 /** Entries of the period: `$2` and `$3` are its log indexes, `$4` is the chosen agents or null. */

@@ -1,6 +1,7 @@
 // Reports that a renderer must survive: nothing at all, every list at its bound, text that is made to break it.
-import type { GovernanceInterval } from '../../platform/agents/governance.js'
-import type { ReportData } from '../../platform/reports/report-data.js'
+
+import type { ReportData } from '../../report/content/report-data.js'
+import type { GovernanceInterval } from '../../report/governance/governance.js'
 import { agentResult, governed, incidentResult, reportData } from './report-data.js'
 
 const list = <T>(rows: readonly T[], more = 0) => ({ rows, more })

@@ -1,10 +1,10 @@
 // The table of sentences, checked against a report and the facts of its history.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import { policiesFor } from '../../platform/reports/controls/tags.js'
-import { controlMatrix, frameworks } from '../../platform/reports/controls.js'
-import type { ReportData } from '../../platform/reports/report-data.js'
-import { statementsOf, verdictOf } from '../../platform/reports/statements.js'
+import type { ReportData } from '../../report/content/report-data.js'
+import { statementsOf, verdictOf } from '../../report/content/statements.js'
+import { controlMatrix, frameworks } from '../../report/controls/controls.js'
+import { policiesFor } from '../../report/controls/tags.js'
 import type { HistoryFacts } from './history-facts.js'
 
 interface Sentence {

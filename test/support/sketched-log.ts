@@ -9,7 +9,7 @@ import { canonical } from '../../proof/json/canonical.js'
 import { hexOf } from '../../proof/json/hex.js'
 import { formatCheckpoint, formatNote, formatVerifier, signerOf, signText } from '../../proof/notes/note.js'
 import { commitment, leafHash, noCheckpoint, policySetDigest, recordText } from '../../proof/record/record.js'
-import { Frontier, inclusionRanges, type Range } from '../../proof/tree/merkle.js'
+import { Frontier, type Hash, inclusionRanges, type Range, type Subtree, subtreesOf } from '../../proof/tree/merkle.js'
 import { policyDefaults } from './policy.js'
 
 const org_id = 'org_sketch'
@@ -149,12 +149,15 @@ export function authorityLine(entries: readonly Sketched[], log_index: number): 
   return { log_index, record: text, salts, body, proof: inclusionRanges(log_index, all.length).map(tree) }
 }
 
-/** A bundle of the whole log, signed with its key; `authority`: lines of authority.jsonl. */
+/** A bundle of the log from an entry on, signed with its key; `authority` and `readings`: lines of authority.jsonl and report.jsonl. */
 export function bundleOf(
-  { entries, sets }: Pick<SketchedLog, 'entries' | 'sets'>,
+  { entries: sketched, sets }: Pick<SketchedLog, 'entries' | 'sets'>,
   authority: readonly Readonly<Record<string, unknown>>[] = [],
+  readings: readonly unknown[] = [],
+  first = 0,
 ): Buffer {
-  const all = sealed(entries)
+  const all = sealed(sketched)
+  const begin = Math.max(0, first - 1)
   const leaves = all.map(({ text }) => Buffer.from(leafHash(text), 'hex'))
   const tree = new Frontier(0, [])
   for (const leaf of leaves) tree.add(leaf)
@@ -163,14 +166,22 @@ export function bundleOf(
   const lines = (texts: readonly string[]) => Buffer.from(texts.map((one) => `${one}\n`).join(''))
   const contents = new Map<string, Uint8Array>([
     [bundleFiles.note, Buffer.from(formatNote({ text, signatures: [signText(text, signer)] }))],
-    [bundleFiles.records, lines(all.map((entry) => entry.text))],
-    [bundleFiles.payloads, lines(all.map(({ payload }) => payload))],
+    [bundleFiles.records, lines(all.slice(begin).map((entry) => entry.text))],
+    [bundleFiles.payloads, lines(all.slice(first).map(({ payload }) => payload))],
     [bundleFiles.policy_sets, lines([...sets.values()])],
     [bundleFiles.authority, lines(authority.map((one) => canonical(one)))],
-    [bundleFiles.leaves, Buffer.concat(leaves)],
+    [bundleFiles.report, lines(readings.map((one) => canonical(one)))],
+    [bundleFiles.leaves, Buffer.concat(leaves.slice(begin))],
+    [bundleFiles.nodes, Buffer.concat(subtreesOf({ from: 0, to: begin }).map((one) => rootUnder(leaves, one)))],
   ])
-  const whole = { first: 0, end: size }
+  const from = (first: number) => ({ first, end: size })
   const period = { from: null, to: null }
-  const head = { origin, org_id, made_at: received_at, period, entries: whole, records: whole }
+  const head = { origin, org_id, made_at: received_at, period, entries: from(first), records: from(begin) }
   return packBundle({ ...head, checkpoint: { size, root: hexOf(root) } }, contents, signer)
+}
+
+function rootUnder(leaves: readonly Hash[], { level, index }: Subtree): Hash {
+  const own = new Frontier(0, [])
+  for (const leaf of leaves.slice(index * 2 ** level, (index + 1) * 2 ** level)) own.add(leaf)
+  return own.root()
 }

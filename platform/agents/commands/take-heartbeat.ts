@@ -1,5 +1,6 @@
 // Stores heartbeats of local engines (docs/design/reports.md §2).
 
+import { maxClockSkewMs } from '@svc/report'
 import { type EngineHeartbeat, isoTime, parseTimestamp } from '@svc/schemas'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
@@ -8,7 +9,6 @@ import type { KeyIdentity } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { lockLog } from '../../ledger/log.js'
 import { agentNotFound } from '../errors.js'
-import { maxClockSkewMs } from '../governance.js'
 import { agentIdOf, findAgents } from '../store/agents.js'
 import { extendState, insertState, knownState, type RunState } from '../store/engines.js'
 

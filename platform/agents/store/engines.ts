@@ -1,10 +1,9 @@
 // The states that local engines reported, as intervals of time. A row is what one event of the log made known.
+import type { KnownInterval } from '@svc/report'
 import { type EngineHeartbeat, type EngineIntervals, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { readByIndex, utc, utcText } from '../../db/sql.js'
-
-type LoadState = EngineHeartbeat['load_state']
 
 /** A state of one run of an engine; `since` is RFC 3339 in UTC. */
 export interface RunState extends Pick<EngineHeartbeat, 'instance_id' | 'load_state' | 'since'> {
@@ -104,18 +103,6 @@ export async function readIntervals(
      order by since desc, instance_id limit ${limit}`,
     [scope.org_id, agent_id, isoTime(unknown_before)],
   )
-}
-
-/** A row as reports read it; times are ms since 1970. */
-export interface KnownInterval {
-  readonly agent_id: string
-  readonly log_index: number
-  readonly instance_id: string
-  readonly load_state: LoadState
-  readonly since: number
-  readonly seen_from: number
-  readonly last_seen_at: number
-  readonly ended: boolean
 }
 
 /** The next intervals of each agent after a log index, in order of their log indexes below `size`: at most `limit` for each. */

@@ -1,6 +1,5 @@
 // GitHub by its REST API for Git objects. The contents API is not used: it follows links and leaves out entries of large folders.
-import { quote } from '@svc/engine/parts'
-import { blobSha } from '../git-objects.js'
+import { blobSha, quote } from '@svc/engine/parts'
 import { branchProblem } from './branch-name.js'
 import {
   appDenied,

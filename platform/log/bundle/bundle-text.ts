@@ -25,7 +25,8 @@ ${keyLines(keys)
 2. Run \`svc verify BUNDLE --trust trust.policy\`, or the single file that needs only Node.js 20:
    \`node svc-verify.mjs BUNDLE --trust trust.policy\`. It exits with 0 when the bundle is valid, and else prints its findings.
 3. For a report, add \`--report report.pdf\`: the log holds the SHA-256 of each report that was issued. \`svc verify --rejudge\` also
-   evaluates each step again and compares the verdicts with the recorded ones.
+   evaluates each step again and compares the verdicts with the recorded ones. From the bundle of a report, \`svc report --bundle BUNDLE
+   --trust trust.policy --out again.pdf\` makes the report again, offline.
 4. Keep \`${files.note}\`. With your next bundle, \`--since checkpoint.note\` verifies that the log has only grown since; request
    that bundle with \`since=SIZE\`.
 
@@ -39,7 +40,8 @@ ${keyLines(keys)
 | ${files.records} | the hashed bytes of each entry, one per line, in the order of the log; with one entry before and after the period |
 | ${files.payloads} | salts and values of each entry of the period, one per line; \`null\` where they were erased |
 | ${files.policy_sets} | the policies that steps were evaluated with; the records hold their SHA-256 |
-| ${files.authority} | entries outside the period that it needs, each with its proof: authorizations of removals, the agents as they were registered before it, the leaf of its report |
+| ${files.authority} | entries outside the period that it needs, each with its proof: authorizations of removals, the agents as they were registered before it, the leaf of its report, what the report reads |
+| ${files.report} | what a report reads besides the entries of its period: log indexes of entries, and statements of the platform that no entry proves |
 | ${files.leaves} | the hash of each record: SHA-256(0x00 ‖ line), 32 bytes each |
 | ${files.nodes} | hashes of the full subtrees before and after, 32 bytes each |
 

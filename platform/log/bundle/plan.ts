@@ -1,6 +1,7 @@
 // Plans a proof bundle: which entries, checkpoints and removal authorizations it holds.
 import { openedLeaf, parseJson, parseStrictJson, receiptsOf, reportIn, restartIn } from '@svc/proof'
-import { type BundleManifest, isoTime } from '@svc/schemas'
+import type { ReportPlan } from '@svc/report'
+import { type BundleManifest, isoTime, type Report } from '@svc/schemas'
 import { type Database, type Transaction, withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
@@ -31,14 +32,14 @@ export interface BundleRequest {
 export interface Plan
   extends Pick<BundleManifest, 'origin' | 'org_id' | 'made_at' | 'workspace' | 'period' | 'entries' | 'records'> {
   readonly checkpoint: StoredCheckpoint
-  /** Entries outside the period that authorize a removal, record a restart, or are the leaf of the report. */
-  readonly authority: readonly FullLeaf[]
+  /** Log indexes of entries outside the period that authorize a removal, record a restart, or are the leaf of the report. */
+  readonly authority: readonly number[]
   /** Log index of the last removal authorization; -1 when the log has none. */
   readonly last_removal: number
   /** Signed sizes that were replaced by a restart. */
   readonly restarted_from: readonly number[]
-  /** The size of the log that the report reads; null without a report. */
-  readonly report_cut_off: number | null
+  /** The report that the bundle is of, with the log index of its leaf; null without a report. */
+  readonly report: (ReportPlan & { readonly log_index: number }) | null
 }
 
 /** Rejects with NOT_FOUND, UNAVAILABLE and TOO_LARGE as makeBundle does. */
@@ -66,10 +67,10 @@ export async function planBundle(parts: PlanParts, scope: Scope, request: Bundle
       records: { first: Math.max(0, entries.first - 1), end: Math.min(size, entries.end + 1) },
       last_removal: removals.at(-1)?.log_index ?? -1,
       authority: [...removals, ...restarts, ...(issued === null ? [] : [issued.leaf])]
-        .sort((a, b) => a.log_index - b.log_index)
-        .filter(({ log_index }) => log_index < entries.first || log_index >= entries.end),
+        .map(({ log_index }) => log_index)
+        .filter((index) => index < entries.first || index >= entries.end),
       restarted_from: restarts.flatMap(restartedFrom),
-      report_cut_off: issued?.cut_off ?? null,
+      report: issued?.report ?? null,
     }
   })
 }
@@ -91,16 +92,18 @@ async function signedCheckpoint({ log_host, signedSize }: PlanParts, scope: Scop
 async function issuedReport(scope: Scope, tx: Transaction, id: string, size: number) {
   const leaf = await readReport(scope, tx, id)
   const opened = leaf === null ? null : openedLeaf({ ...leaf, record: leaf.record ?? '', hash: leaf.leaf_hash })
-  const report = leaf === null || opened === null ? null : reportIn({ type: 'report' }, opened, leaf.log_index)
-  if (leaf === null || report === null)
+  const issued = leaf === null || opened === null ? null : reportIn({ type: 'report' }, opened, leaf.log_index)
+  if (leaf === null || issued === null)
     throw new PlatformError('NOT_FOUND', `no report \`${id}\` has been issued in this workspace`)
   if (leaf.log_index >= size)
     throw new PlatformError('UNAVAILABLE', 'the report is not signed yet: try again in a few seconds')
-  const receipts = receiptsOf(report)
+  const receipts = receiptsOf(issued)
   // Without an end of its own, a report reads entries that were received before its leaf.
   const to = Date.parse(receipts.to ?? isoTime(receivedAt(leaf) + 1))
-  const period = { from: Date.parse(receipts.from), to }
-  return { leaf, period, cut_off: report.cut_off }
+  const { from, to: end, by, agent_ids, cut_off, root, log_index } = issued
+  const read = { period: { from, to: end }, by, agent_ids, cut_off, root }
+  const report = { id, format: issued.format as Report['format'], ...read, log_index }
+  return { leaf, period: { from: Date.parse(receipts.from), to }, report }
 }
 
 /** ms since 1970. */

@@ -20,7 +20,7 @@ export const bundleRoutes = [
       from: parameters.time('received at or after; default: the beginning of the log'),
       to: parameters.time('received before; default: the last signed entry'),
       report: parameters.text(
-        'id of an issued report: its period, with the leaf that holds its SHA-256; without `from` and `to`',
+        'id of an issued report: its period, with the leaf that holds its SHA-256 and what the report reads; without `from` and `to`',
       ),
       since: parameters.id('size of an earlier checkpoint, to prove that the log continues it'),
     },

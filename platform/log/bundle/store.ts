@@ -6,17 +6,34 @@ import { utc } from '../../db/sql.js'
 import type { FullLeaf } from '../../ledger/stored-leaves.js'
 import type { StoredCheckpoint } from '../publish/store/checkpoints.js'
 
+/** A leaf whose record is kept. */
+export type ProvenLeaf = FullLeaf & { readonly record: string }
+
+const fullLeaves = `select l.log_index, l.leaf_hash, coalesce(e.record, r.record) as record,
+    coalesce(p.salts, r.salts) as salts, coalesce(p.body, r.body) as body
+  from log_leaves l
+  left join log_records r on r.org_id = l.org_id and r.log_index = l.log_index
+  left join log_entries e on e.org_id = l.org_id and e.log_index = l.log_index and e.received_at = l.received_at
+  left join log_payloads p on p.org_id = l.org_id and p.log_index = l.log_index and p.received_at = l.received_at`
+
 /** The leaves of a range, in order, with their content; a missing leaf is left out. */
 export async function readFullLeaves(scope: Scope, tx: Transaction, { from, to }: Range): Promise<FullLeaf[]> {
   return tx.query<FullLeaf>(
-    `select l.log_index, l.leaf_hash, coalesce(e.record, r.record) as record, coalesce(p.salts, r.salts) as salts,
-       coalesce(p.body, r.body) as body
-     from log_leaves l
-     left join log_records r on r.org_id = l.org_id and r.log_index = l.log_index
-     left join log_entries e on e.org_id = l.org_id and e.log_index = l.log_index and e.received_at = l.received_at
-     left join log_payloads p on p.org_id = l.org_id and p.log_index = l.log_index and p.received_at = l.received_at
-     where l.org_id = $1 and l.log_index >= $2 and l.log_index < $3 order by l.log_index`,
+    `${fullLeaves} where l.org_id = $1 and l.log_index >= $2 and l.log_index < $3 order by l.log_index`,
     [scope.org_id, from, to],
+  )
+}
+
+/**
+ * The leaves at these log indexes, in order, with their content; one whose record was deleted is left out. One after the other: the
+ * embedded database, which has no statistics, would join all leaves of the log.
+ */
+export async function readLeavesAt(scope: Scope, tx: Transaction, indexes: readonly number[]): Promise<ProvenLeaf[]> {
+  return tx.query<ProvenLeaf>(
+    `select leaf.* from unnest($2::bigint[]) as wanted(log_index) cross join lateral (
+       ${fullLeaves} where l.org_id = $1 and l.log_index = wanted.log_index limit 1) leaf
+     where leaf.record is not null order by leaf.log_index`,
+    [scope.org_id, indexes],
   )
 }
 
@@ -56,27 +73,27 @@ export async function readReport(scope: Scope, tx: Transaction, id: string): Pro
 }
 
 /**
- * For each of these agents, the leaf of the event that holds its facts at a log index; in the order of the log. An agent that
- * an earlier release changed last has none.
+ * For each of these agents, the log index of the event that holds its facts at another log index. An agent that an earlier release
+ * changed last has none.
  */
-export async function readAgentFacts(
+export async function leavesOfFacts(
   scope: Scope,
   tx: Transaction,
   agent_ids: readonly string[],
   before: number,
-): Promise<FullLeaf[]> {
-  return tx.query<FullLeaf>(
-    `select r.log_index, r.hash as leaf_hash, r.record, r.salts, r.body
-     from unnest($2::text[]) as a(agent_id)
+): Promise<number[]> {
+  const rows = await tx.query<{ log_index: number }>(
+    `select r.log_index from unnest($2::text[]) as a(agent_id)
      cross join lateral (
        select v.org_id, v.id, v.data from events v
        where v.org_id = $1 and v.subject_id = a.agent_id and v.subject_kind = 'agent' and v.log_index < $3
          and v.kind in ('agent.registered', 'agent.updated', 'agent.risk_confirmed')
        order by v.log_index desc limit 1) v
      join log_records r on r.org_id = v.org_id and r.subject_id = v.id and r.type = 'event'
-     where v.data ? 'facts' and r.salts is not null and r.body is not null order by r.log_index`,
+     where v.data ? 'facts' and r.salts is not null and r.body is not null`,
     [scope.org_id, agent_ids, before],
   )
+  return rows.map(({ log_index }) => log_index)
 }
 
 /** Bodies of policy sets, in the order of their digests; a missing one is left out. */

@@ -1,5 +1,7 @@
 // The checkpoint of the cut-off as a report shows it, and those published in the period.
 import { formatNote, hexOf, type Note, parseCheckpoint, parseNote, parseVerifier, verifySignature } from '@svc/proof'
+import type { ReportCheckpoint, ReportPlan, TableFacts } from '@svc/report'
+import { maxCheckpoints } from '@svc/report'
 import { isoTime, type LogKey } from '@svc/schemas'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
@@ -10,10 +12,6 @@ import {
   readCutOff,
   readPublished,
 } from '../../log/publish/store/period-checkpoints.js'
-import type { ReportPlan } from '../plan.js'
-import type { ReportCheckpoint } from '../report-data.js'
-import { maxCheckpoints } from './bounds.js'
-import type { TableFacts } from './messages.js'
 import type { Read } from './reading.js'
 
 export interface SignedCutOff {

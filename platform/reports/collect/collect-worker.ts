@@ -1,10 +1,8 @@
 // The thread that makes a report: it is given texts, and has no access to the database.
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ReportData } from '../report-data.js'
-import type { ReportAnswer, ReportMessage, ReportWork } from './messages.js'
-import { render } from './render.js'
-import { createTally } from './tally/answers.js'
+import type { ReportAnswer, ReportData, ReportMessage, ReportWork } from '@svc/report'
+import { createTally, render } from '@svc/report'
 
 // Linux gives each thread a priority of its own: requests come first.
 try {

@@ -1,9 +1,10 @@
 // Reads what engines reported beside the events that recorded it: the log commits to the events, and reports count the rows.
+
+import type { EngineStateRow } from '@svc/report'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { utcText } from '../../db/sql.js'
 import { leafRow } from './facts-store.js'
-import type { EngineStateRow } from './messages.js'
 
 export interface StatePlace {
   readonly agent_id: string

@@ -1,9 +1,9 @@
 // Reads the period in pages as text: one row for each page costs the thread that answers requests little.
 import type { Range } from '@svc/proof'
+import type { EntriesPage } from '@svc/report'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { readRoots } from '../../log/publish/store/period-checkpoints.js'
-import type { EntriesPage } from './messages.js'
 
 const inRange = 'org_id = $1 and log_index >= $2 and log_index < $3'
 

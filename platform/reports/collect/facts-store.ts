@@ -1,7 +1,5 @@
 // Reads what a report needs from outside the period: events as leaves of the log, and tables for what the log does not hold.
-import type { Transaction } from '../../db/db.js'
-import type { Scope } from '../../db/scope.js'
-import { readByIndex, utc } from '../../db/sql.js'
+
 import type {
   AgentRow,
   EarlierIncident,
@@ -10,7 +8,10 @@ import type {
   PolicySource,
   TableFacts,
   WaiverBegan,
-} from './messages.js'
+} from '@svc/report'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { readByIndex, utc } from '../../db/sql.js'
 
 /** A row `r` of log_records as the JSON of a `LeafRow`. */
 export const leafRow = 'json_build_array(r.log_index, r.hash, r.record, r.salts, r.body)::text'

@@ -1,4 +1,6 @@
 // Feeds the thread with what it needs besides the entries of the period.
+
+import type { Cut, ReportAnswer, ReportMessage, TableFacts, Wanted, WantedForLists } from '@svc/report'
 import { namesOfPeopleUnscoped } from '../../access/store/people.js'
 import { type Database, withUnscopedTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
@@ -20,7 +22,6 @@ import {
   readUnfound,
   readWaiverBegins,
 } from './facts-store.js'
-import type { Cut, ReportAnswer, ReportMessage, TableFacts, Wanted, WantedForLists } from './messages.js'
 import { partsOf, type Read } from './reading.js'
 import { readTiles } from './tree-store.js'
 

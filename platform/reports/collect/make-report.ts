@@ -1,5 +1,17 @@
 // Makes a report: this thread reads the log in short transactions, another one hashes, tallies and renders.
-import { receiptsOf } from '@svc/proof'
+import { type BundledReading, receiptsOf } from '@svc/proof'
+import {
+  type Cut,
+  type MadeReport,
+  type ReportAnswer,
+  type ReportData,
+  type ReportPlan,
+  type ReportWork,
+  readingOf,
+  readingOfWork,
+  type Wanted,
+  type WantedForLists,
+} from '@svc/report'
 import { type LogKey, versionOf } from '@svc/schemas'
 import { readGovernance } from '../../agents/read-governance.js'
 import type { Database } from '../../db/db.js'
@@ -7,8 +19,6 @@ import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
 import { builtFile, startThread } from '../../jobs/thread.js'
 import { indexOfTime } from '../../ledger/log-range.js'
-import type { MadeReport, ReportPlan } from '../plan.js'
-import type { ReportData } from '../report-data.js'
 import { cutOffOf, publishedIn, type SignedCutOff } from './checkpoint.js'
 import { readEntries, recordAt } from './entries-store.js'
 import { readOwnTasks, readWorkspace } from './facts-store.js'
@@ -23,7 +33,6 @@ import {
   type ReportThread,
   readPeople,
 } from './lookups.js'
-import type { Cut, ReportAnswer, ReportWork, Wanted, WantedForLists } from './messages.js'
 import { pagesOf, partsOf, type Read, readerOf, subtreeHashes } from './reading.js'
 import { readLogBegan } from './tree-store.js'
 
@@ -73,6 +82,23 @@ export async function collectReport(
   })
 }
 
+/** Takes the lines of report.jsonl, in order. */
+export type WriteReading = (reading: BundledReading) => Promise<void>
+
+/**
+ * Reads everything that a report reads besides the entries of its period, for its bundle; `log_index` is that of its leaf. Rejects
+ * like `makeReport`.
+ */
+export async function readReport(
+  parts: ReportParts,
+  scope: Scope,
+  { log_index, ...plan }: ReportPlan & { readonly log_index: number },
+  write: WriteReading,
+): Promise<void> {
+  const recorded = { work: (work: ReportWork) => write(readingOfWork(work, log_index)), write }
+  await withTally(parts, scope, plan, {}, async () => undefined, recorded)
+}
+
 /** How much is done once the entries are read, and once everything is. */
 const readShare = 0.8
 const tallyShare = 0.9
@@ -83,11 +109,13 @@ async function withTally<T>(
   plan: ReportPlan,
   { signal, progress = nothing, max_memory = defaultMemory }: ReportOptions,
   use: (thread: ReportThread) => Promise<T>,
+  recorded: Recorded | null = null,
 ): Promise<T> {
   const read = readerOf(db, scope, signal ?? null)
   const cut_off = await cutOffOf(read, scope, plan, keysOf(scope.org_id))
   const work = await workOf(read, scope, plan, cut_off)
-  const thread: ReportThread = startThread({
+  await recorded?.work(work)
+  const tally: ReportThread = startThread({
     file: builtFile(import.meta.url, 'reports/collect', 'collect-worker.js'),
     name: 'svc-report',
     data: work,
@@ -95,6 +123,7 @@ async function withTally<T>(
     signal: signal ?? null,
     failure: (error) => reportFailure(error, max_memory),
   })
+  const thread = recorded === null ? tally : recordedThread(tally, recorded)
   try {
     const feeding = { read, scope, thread }
     await feedFacts(feeding)
@@ -119,6 +148,26 @@ async function withTally<T>(
     return result
   } finally {
     await thread.close()
+  }
+}
+
+interface Recorded {
+  readonly work: (work: ReportWork) => Promise<void>
+  readonly write: WriteReading
+}
+
+/** Writes what each message reads before the thread gets it, in their order. */
+function recordedThread({ ask, close }: ReportThread, { write }: Recorded): ReportThread {
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    close,
+    ask: (message) => {
+      const written = last.then(async () => {
+        if (message.kind !== 'data' && message.kind !== 'render') await write(readingOf(message))
+      })
+      last = written.catch(nothing)
+      return written.then(() => ask(message))
+    },
   }
 }
 

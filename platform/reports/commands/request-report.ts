@@ -1,5 +1,6 @@
 // Requests a report: the same request finds the report that exists.
 import { setTimeout as delay } from 'node:timers/promises'
+import { timesOf } from '@svc/report'
 import type { Report, ReportRequest } from '@svc/schemas'
 import { assertStillAllowed } from '../../access/commands/members.js'
 import { type Resources, withTransaction } from '../../db/db.js'
@@ -11,7 +12,6 @@ import { recordEvents } from '../../ledger/events.js'
 import { lockLog } from '../../ledger/log.js'
 import { sendReport } from '../make-job.js'
 import { planRequest, UnsignedEntries } from '../plan-request.js'
-import { timesOf } from '../report-id.js'
 import { countReports, countUnfinished, findReport, queueReport } from '../store/reports.js'
 
 export interface RequestParts extends Resources {

@@ -1,11 +1,12 @@
 // Requested reports, as members see them.
+
+import type { ReportPlan } from '@svc/report'
 import type { Report } from '@svc/schemas'
 import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { filters, utc } from '../../db/sql.js'
-import type { ReportPlan } from '../plan.js'
 
 const columns = `id, status, progress, format, ${utc('period_from', '"from"')}, ${utc('period_to', '"to"')}, counted_by as by,
   agent_ids, cut_off, root, requested_by, ${utc('created_at')}, ${utc('ready_at')}, bytes, sha256, log_index, error`

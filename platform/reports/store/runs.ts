@@ -1,10 +1,11 @@
 // The runs that make reports. A run writes only while its id is that of the report: after a newer run has begun, or the report
 // was deleted, it changes nothing.
+
+import type { ReportPlan } from '@svc/report'
 import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
-import type { ReportPlan } from '../plan.js'
 
 /** A run of a report. */
 export interface Run {

@@ -3,7 +3,7 @@
 // honest-histories.night.test.ts; SVC_HISTORY_SEED plays others.
 import { keyLines } from '@svc/proof'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import type { ReportData } from '../../../platform/reports/report-data.js'
+import type { ReportData } from '../../../report/content/report-data.js'
 import { openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { factsOf } from '../../support/history-facts.js'
 import { type HistoryPlatform, openHistoryPlatform } from '../../support/history-platform.js'

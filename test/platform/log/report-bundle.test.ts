@@ -62,16 +62,25 @@ describe.skipIf(postgres === null)('the bundle of a report', () => {
     await mails.close()
   })
 
-  it('holds the period of the report, its leaf, and the agent as it was registered before', async () => {
+  it('holds the period of the report, its leaf, the agent as it was registered before, and what the report reads', async () => {
     const bundle = await downloadBundle(platform, `?report=${id}`)
     const verdict = await verdictOn(bundle)
     expect(verdict).toMatchObject({ valid: true, findings: [], period: { from, to }, entries: { step: 10 } })
-    const lines = String(contentsOf(bundle).get('authority.jsonl')).trim().split('\n')
-    const bodies = lines.map((line) => JSON.parse((JSON.parse(line) as { body: string }).body) as object)
-    expect(bodies).toMatchObject([
-      { event: { kind: 'agent.registered', data: { facts: { agent_key: 'a' } } } },
-      { report: { id, from, to } },
-    ])
+    const contents = contentsOf(bundle)
+    const linesOf = <T>(name: string) => {
+      const lines = String(contents.get(name)).trim().split('\n')
+      return lines.map((line) => JSON.parse(line) as T)
+    }
+    const outside = linesOf<{ log_index: number; body: string }>('authority.jsonl')
+    const bodies = outside.map(({ body }) => JSON.parse(body) as object)
+    const registered = { kind: 'agent.registered', data: { facts: { agent_key: 'a' } } }
+    for (const body of [{ event: registered }, { event: { kind: 'workspace.created' } }, { report: { id, from, to } }])
+      expect(bodies.filter((one) => isLike(one, body))).toHaveLength(1)
+    const readings = linesOf<{ kind: string; leaves: number[] }>('report.jsonl')
+    expect([readings[0]?.kind, readings.at(-1)?.kind]).toEqual(['work', 'tables'])
+    const indexes = outside.map(({ log_index }) => log_index)
+    for (const index of readings.flatMap(({ leaves }) => leaves)) expect(indexes).toContain(index)
+    expect(contentsOf(await downloadBundle(platform)).get('report.jsonl')).toHaveLength(0)
   })
 
   it('shows that the file of the report is as it was issued', async () => {
@@ -132,6 +141,15 @@ describe.skipIf(postgres === null)('the bundle of a report', () => {
     expect((await stranger.call('GET', path)).status).toBe(404)
   })
 
+  it('of a report that cannot be made again, because its checkpoint is gone, is valid without what the report reads', async () => {
+    const { body } = await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')
+    const other = { id: `rep_${'d'.repeat(32)}`, org_id: body.origin.split('/').at(-2) ?? '', from, to, file, at: now }
+    await issueReport(database_url, { ...other, cut_off: { size: body.size, root: 'ab'.repeat(32) } })
+    const bundle = await vi.waitFor(() => downloadBundle(platform, `?report=${other.id}`), soon)
+    expect((await verdictOn(bundle)).findings).toEqual([])
+    expect(contentsOf(bundle).get('report.jsonl')).toHaveLength(0)
+  })
+
   it('is 503 with Retry-After until the leaf is signed', async () => {
     now = Date.parse('2026-03-06T09:00:00Z')
     const { body } = await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')
@@ -148,3 +166,9 @@ describe.skipIf(postgres === null)('the bundle of a report', () => {
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
   })
 })
+
+/** Whether the value has the members of the pattern. */
+function isLike(value: unknown, pattern: unknown): boolean {
+  if (typeof pattern !== 'object' || pattern === null) return value === pattern
+  return Object.entries(pattern).every(([name, own]) => isLike((value as Record<string, unknown> | null)?.[name], own))
+}

@@ -1,6 +1,6 @@
 // The content of a report: every number is computed again by plain SQL. collect.full.test.ts runs all of it, on both databases.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import type { Integrity, ReportData } from '../../../platform/reports/report-data.js'
+import type { Integrity, ReportData } from '../../../report/content/report-data.js'
 import { discard, type TestPlatform } from '../../support/platform.js'
 import {
   answerIncidents,

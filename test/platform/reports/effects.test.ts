@@ -1,7 +1,7 @@
 // What a report shows of stopped and executed attempts, and of decisions whose steps were never recorded: as of its cut-off.
 import type { IncidentList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ReportData } from '../../../platform/reports/report-data.js'
+import type { ReportData } from '../../../report/content/report-data.js'
 import { discard, type TestPlatform } from '../../support/platform.js'
 import {
   openReportLog,

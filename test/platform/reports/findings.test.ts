@@ -1,10 +1,10 @@
 // What a report says of policies that never applied, of incidents without an end, of approvals and of imported steps; every format
 // states the same.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { controlMatrix } from '../../../platform/reports/controls.js'
-import { findings } from '../../../platform/reports/oscal/findings.js'
-import type { ReportData } from '../../../platform/reports/report-data.js'
-import { statementsOf, verdictOf } from '../../../platform/reports/statements.js'
+import type { ReportData } from '../../../report/content/report-data.js'
+import { statementsOf, verdictOf } from '../../../report/content/statements.js'
+import { controlMatrix } from '../../../report/controls/controls.js'
+import { findings } from '../../../report/oscal/findings.js'
 import type { Act, StepKind } from '../../support/history-acts.js'
 import { type HistoryPlatform, openHistoryPlatform } from '../../support/history-platform.js'
 import { begin, playedHistory, reportOf } from '../../support/honest-histories.js'

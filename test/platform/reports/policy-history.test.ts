@@ -1,7 +1,7 @@
 // The waivers and the changes of policies in a report, from manifests in Git and policies that people wrote.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { reportPdf } from '../../../platform/reports/pdf.js'
-import type { PolicyChangeResult, ReportData } from '../../../platform/reports/report-data.js'
+import type { PolicyChangeResult, ReportData } from '../../../report/content/report-data.js'
+import { reportPdf } from '../../../report/pdf/pdf.js'
 import { fast } from '../../support/log.js'
 import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../support/manifests-in-git.js'
 import { hasPoppler, textOf } from '../../support/pdf.js'

@@ -1,7 +1,7 @@
 // Page 1 of the report about an engine that was stopped in order: it does not call the time after it governed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ReportData } from '../../../platform/reports/report-data.js'
-import { statementsOf, verdictOf } from '../../../platform/reports/statements.js'
+import type { ReportData } from '../../../report/content/report-data.js'
+import { statementsOf, verdictOf } from '../../../report/content/statements.js'
 import type { Act } from '../../support/history-acts.js'
 import { type HistoryPlatform, type HistoryWorkspace, openHistoryPlatform } from '../../support/history-platform.js'
 import { playedHistory, reportOf } from '../../support/honest-histories.js'

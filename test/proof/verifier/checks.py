@@ -6,7 +6,7 @@ from bisect import bisect_right
 from datetime import datetime
 
 LISTED = ["VERIFY.md", "checkpoint.note", "checkpoints.jsonl", "records.jsonl", "payloads.jsonl", "policy_sets.jsonl",
-          "authority.jsonl", "leaves.bin", "nodes.bin"]
+          "authority.jsonl", "report.jsonl", "leaves.bin", "nodes.bin"]
 HEX = re.compile("[0-9a-f]{64}")
 TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z", re.ASCII)
 DAY = 86400000

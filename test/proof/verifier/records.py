@@ -93,7 +93,11 @@ def read_authorization(record, values, log_index):
 def is_report(record, values):
     """Whether an entry records an issued report."""
     report = values.get("report") if record["type"] == "report" else None
-    return (isinstance(report, dict) and all(isinstance(report.get(name), str) for name in ("id", "format"))
+    if not isinstance(report, dict):
+        return False
+    agents = report.get("agent_ids")
+    return (all(isinstance(report.get(name), str) for name in ("id", "format"))
+            and (agents is None or isinstance(agents, list) and all(isinstance(one, str) for one in agents))
             and all(is_time(report.get(name)) for name in ("from", "to")) and is_count(report.get("cut_off"))
             and all(is_hash(report.get(name)) for name in ("root", "sha256")))
 

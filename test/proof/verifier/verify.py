@@ -135,10 +135,13 @@ class Bundle:
                 self.codes.append("fork")
 
     def read_authorizations(self):
-        self.authorizations = {}
+        self.authorizations, wanted = {}, self.read_by_report()
         for line in self.zip.lines("authority.jsonl"):
             listed = self.written(line)
-            texts = all(isinstance(listed[name], str) for name in ("record", "salts", "body"))
+            is_erased = listed["salts"] is None and listed["body"] is None
+            texts = all(isinstance(listed[name], str) for name in ["record"] + ["salts", "body"] * (not is_erased))
+            is_read = listed["log_index"] in wanted
+            wanted.discard(listed["log_index"])
             if not (texts and is_integer(listed["log_index"]) and is_hashes(listed["proof"])):
                 raise Broken("not_a_bundle")
             leaf = hashlib.sha256(b"\0" + listed["record"].encode()).digest()
@@ -147,10 +150,24 @@ class Bundle:
                 self.codes.append("not_in_log")
                 continue
             record = read_record(listed["record"])
-            payload = '{"salts":' + listed["salts"] + ',"values":' + listed["body"] + "}"
-            values = record and open_payload(payload, record)
-            if not values or not self.take(record, values, listed["log_index"]):
+            payload = None if is_erased else '{"salts":' + listed["salts"] + ',"values":' + listed["body"] + "}"
+            values = record and payload and open_payload(payload, record)
+            is_known = values and self.take(record, values, listed["log_index"])
+            if not is_known and not (is_read and record and (is_erased or values)):
                 self.codes.append("record_invalid")
+        self.codes += ["report_incomplete"] * len(wanted)
+
+    def read_by_report(self):
+        """The log indexes of the entries outside of the period that the report reads."""
+        outside = set()
+        for line in self.zip.lines("report.jsonl"):
+            reading = self.written(line)
+            if not (sorted(reading) == ["claims", "kind", "leaves"] and isinstance(reading["kind"], str)
+                    and isinstance(reading["claims"], dict) and isinstance(reading["leaves"], list)
+                    and all(is_integer(one) and one >= 0 for one in reading["leaves"])):
+                raise Broken("not_a_bundle")
+            outside.update(one for one in reading["leaves"] if not self.begin <= one < self.stop)
+        return outside
 
     @staticmethod
     def written(line):

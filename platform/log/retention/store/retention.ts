@@ -1,10 +1,9 @@
 // The retention period and the deletion of older entries; their leaf hashes stay.
-import type { IndexSpan } from '@svc/proof'
+import { type IndexSpan, minRetentionDays } from '@svc/proof'
 import type { Prune } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { insertRows, utc } from '../../../db/sql.js'
-import { minRetentionDays } from '../min-days.js'
 import { heldTasks } from './holds.js'
 
 /** The retention period of the log. */

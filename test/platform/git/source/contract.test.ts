@@ -1,8 +1,8 @@
 // The contract of a source, checked on every implementation with the same content: nothing above them can tell them apart.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { blobSha } from '@svc/engine/parts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { blobSha } from '../../../../platform/git/git-objects.js'
 import { bundledSource } from '../../../../platform/git/source/bundled.js'
 import type { GitSource } from '../../../../platform/git/source/source.js'
 import { type FakeGithub, startFakeGithub } from '../../../github/fake-github.js'

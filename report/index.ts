@@ -1,0 +1,13 @@
+// The public exports of @svc/report.
+export { readingOf, readingOfWork } from './bundle/readings.js'
+export { maxCheckpoints } from './content/bounds.js'
+export type * from './content/messages.js'
+export type { MadeReport, ReportPlan } from './content/plan.js'
+export type { ReportCheckpoint, ReportData } from './content/report-data.js'
+export { reportIdOf, timesOf } from './content/report-id.js'
+export { governanceOf, type ReadGovernance } from './governance/agent-governance.js'
+export type { KnownInterval } from './governance/engine-runs.js'
+export { type GovernancePeriod, heartbeatTimeoutMs, maxClockSkewMs } from './governance/governance.js'
+export { firstFrom, type Span, strongestSpans, uncovered, type Window, within } from './governance/spans.js'
+export { render } from './render.js'
+export { createTally } from './tally/answers.js'

@@ -1,0 +1,112 @@
+// Page 1: whose report, of what, the verdict, four answers, key figures; and the table of contents.
+
+import { accent, hairline, ink, quiet } from '../charts/colours.js'
+import { count, counted, moment, period } from '../content/figures.js'
+import { statementsOf, verdictOf } from '../content/statements.js'
+import { isBySender, logBegan } from '../content/times.js'
+import type { Context } from './context.js'
+import type { Block } from './engine.js'
+import { figure, ruleOf, verdictMark } from './marks.js'
+import { boxSides, textWidth } from './style.js'
+
+export function cover(context: Context): readonly Block[] {
+  const { pen, data } = context
+  const { report } = data
+  const name = report.organization
+  return [
+    pen.text('AI agent governance report', { size: 10, bold: true, color: accent, margin: [0, 4, 0, 6] }),
+    pen.text(name, { size: nameSize(name), bold: true, color: ink, max: 300, margin: [0, 0, 0, 4] }),
+    pen.text(`${period(report.period)}${isBySender(report) ? ', by the times that senders state' : ''}`, {
+      size: 13,
+      color: quiet,
+      margin: [0, 0, 0, 14],
+    }),
+    ruleOf(textWidth, accent, 1.2),
+    facts(context),
+    verdict(context),
+    ...statementsOf(data).map(({ question, answer }) => statement(context, question, answer)),
+    keyFigures(context),
+  ]
+}
+
+/** A long name is set smaller, so that page 1 stays one page. */
+const nameSize = (name: string) => (name.length <= 28 ? 27 : name.length <= 60 ? 20 : 12)
+
+function facts({ pen, data }: Context): Block {
+  const { report, integrity } = data
+  const began = logBegan(data)
+  const rows = [
+    ['Report', report.id, true],
+    [
+      'As of',
+      `${moment(report.as_of)} UTC: entry ${count(integrity.cut_off)} of the log is the last that counts${report.as_of < report.period.to ? '; the time after it is not covered' : ''}`,
+      false,
+    ],
+    ['Scope', [...agentsOf(data), began === null ? '' : `; the log begins on ${moment(began)} UTC`], false],
+  ] as const
+  const body = rows.map(([name, value, mono]) => [
+    pen.text(name, { style: 'note' }),
+    pen.text(value, { mono, size: mono ? 8 : 9, max: 160 }),
+  ])
+  return { table: { widths: [52, textWidth - 52], body }, layout: 'plain', margin: [0, 12, 0, 18] }
+}
+
+/** Few agents are named, more are counted. */
+const maxNamed = 3
+
+function agentsOf({ report, agents }: Context['data']): readonly string[] {
+  if (report.agent_ids === null) return ['All agents of the workspace']
+  const number = counted(report.agent_ids.length, 'chosen agent')
+  if (report.agent_ids.length > maxNamed || agents.rows.length === 0) return [number]
+  return [`${number}: `, ...agents.rows.flatMap(({ name }, index) => (index === 0 ? [name] : [', ', name]))]
+}
+
+function verdict({ pen, data }: Context): Block {
+  const { mark, text } = verdictOf(data)
+  const words = pen.text(text, { size: 13, bold: true, color: ink, margin: [0, mark === 'good' ? 6 : 0, 0, 0] })
+  return {
+    table: { widths: [34, textWidth - 34 - boxSides], body: [[verdictMark(mark), words]] },
+    layout: 'box',
+    margin: [0, 0, 0, 14],
+  }
+}
+
+function statement({ pen }: Context, question: string, answer: string): Block {
+  return {
+    columns: [
+      { width: 118, ...pen.text(question, { bold: true, size: 10, color: accent }) },
+      { width: '*', ...pen.text(answer, { style: 'prose', size: 10.2 }) },
+    ],
+    columnGap: 12,
+    margin: [0, 0, 0, 9],
+  }
+}
+
+function keyFigures({ pen, data }: Context): Block {
+  const { summary } = data
+  const figures = [
+    [summary.active_agents, 'active agent', 'active agents'],
+    [summary.tasks, 'task', 'tasks'],
+    [summary.steps, 'step', 'steps'],
+    [summary.violations, 'violation', 'violations'],
+    [summary.incidents_opened, 'incident', 'incidents'],
+    [summary.ungoverned_agents, 'agent with ungoverned time', 'agents with ungoverned time'],
+  ] as const
+  const columns = figures.map(([value, one, many]) => figure(pen, count(value), value === 1 ? one : many))
+  return {
+    stack: [ruleOf(textWidth, hairline, 0.6), { columns, columnGap: 8, margin: [0, 9, 0, 0] }],
+    margin: [0, 6, 0, 0],
+  }
+}
+
+export function contents({ pen }: Context): readonly Block[] {
+  const title = { text: 'Contents', style: 'h1', margin: [0, 0, 0, 14], pageBreak: 'before' }
+  return [
+    title,
+    { toc: { id: 'parts', numberStyle: { bold: true }, textMargin: [0, 3, 0, 3] } },
+    pen.text(
+      'This file holds the same report for machines: the attachment is OSCAL assessment results in XML, with full texts where a table cuts them. Times are in UTC.',
+      { style: 'note', margin: [0, 14, 0, 0] },
+    ),
+  ]
+}

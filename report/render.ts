@@ -1,0 +1,17 @@
+// From the content of a report to its file.
+import { createHash } from 'node:crypto'
+import type { MadeReport } from './content/plan.js'
+import type { ReportData } from './content/report-data.js'
+
+/** The file in the format of the report. The formats are loaded when they are needed: the PDF alone takes some megabytes. */
+export async function render(data: ReportData): Promise<MadeReport> {
+  const bytes = await bytesOf(data)
+  return { bytes, sha256: createHash('sha256').update(bytes).digest('hex') }
+}
+
+async function bytesOf(data: ReportData): Promise<Uint8Array> {
+  const { format } = data.report
+  if (format === 'json') return Buffer.from((await import('./oscal/json.js')).reportJson(data))
+  const xml = (await import('./oscal/xml.js')).reportXml(data)
+  return format === 'xml' ? Buffer.from(xml) : (await import('./pdf/pdf.js')).reportPdf(data, xml)
+}
