@@ -20,7 +20,7 @@ import {
 } from './store/attempts.js'
 
 /** Attempts of one action at once: most of the time they wait for the receiver. */
-const maxAtOnce = 8
+const maxAtOnce = 16
 /** Deliveries that end at once because their receiver could not be reached for a day. */
 const maxGivenUp = 200
 
