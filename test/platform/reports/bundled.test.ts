@@ -15,7 +15,7 @@ import { type HistoryPlatform, type HistoryWorkspace, openHistoryPlatform } from
 import { begin, honestActs, planOf, playedHistory, receivedAt, reportParts } from '../../support/honest-histories.js'
 
 // A PDF takes a second.
-const histories = Number(process.env.SVC_HONEST_HISTORIES ?? { fast: 1, full: 10, night: 100 }[inject('project')])
+const histories = Number(process.env.SVC_HONEST_HISTORIES ?? { fast: 1, full: 4, night: 100 }[inject('project')])
 const seed = Number(process.env.SVC_HISTORY_SEED ?? 20_260_401)
 
 describe('the report of a bundle', () => {
