@@ -44,7 +44,7 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
   const api = createApi({ network, api_url, clock })
   const app = createAppApi(api, config, clock)
   const tokens = createInstallationTokens({ api, key: config, clock })
-  const dispatch = createDispatch({ config, network, api_url, logger })
+  const dispatch = createDispatch({ config, logger })
   const { accounts } = config
   const repeats = createRepeats(logger)
   const warnOnce = oncePerMessage((message) => logger.warn(message))

@@ -2,8 +2,6 @@
 // deliveries, and jobs repeat them.
 import type { Ground } from '@svc/platform'
 import type { AppConfig } from '../config.js'
-import type { Network } from '../github/api.js'
-import { fetchThrough } from '../github/fetch.js'
 import type { Members } from '../github/members.js'
 import type { HandlerParts } from '../handlers/handler.js'
 import { handlers } from '../handlers/handlers.js'
@@ -13,8 +11,6 @@ type Logger = Ground['logger']
 
 interface Parts {
   readonly config: AppConfig
-  readonly network: Network
-  readonly api_url: string
   readonly logger: Logger
 }
 
@@ -33,14 +29,13 @@ export function createDispatch(parts: Parts): Dispatch {
   }
 }
 
-async function loadProbot({ config, network, api_url, logger }: Parts) {
+async function loadProbot({ config, logger }: Parts) {
   const { Probot, ProbotOctokit } = await import('probot')
   const probot = new Probot({
     appId: config.app_id,
     privateKey: config.private_key,
     secret: config.webhook_secrets[0] ?? '',
-    baseUrl: api_url,
-    request: { fetch: fetchThrough(network, api_url) },
+    request: { fetch: requestsNothing },
     Octokit: ProbotOctokit.defaults({ throttle: { enabled: false }, retry: { enabled: false } }),
     log: withoutPayloads(logger) as never,
   })
@@ -64,6 +59,10 @@ async function loadProbot({ config, network, api_url, logger }: Parts) {
       }
     },
   }
+}
+
+function requestsNothing(): Promise<never> {
+  return Promise.reject(new TypeError('handlers only send jobs: Probot calls no API'))
 }
 
 /** Probot logs whole events, and the errors that the jobs log already. */

@@ -6,7 +6,6 @@ import { createApi } from '../../app/github/api.js'
 import { createAppApi } from '../../app/github/app-api.js'
 import { checksPermissions, createChecks } from '../../app/github/checks.js'
 import { GithubError } from '../../app/github/errors.js'
-import { fetchThrough } from '../../app/github/fetch.js'
 import { createInstallationTokens } from '../../app/github/installation-tokens.js'
 import { createReader, readerPermissions } from '../../app/github/reader.js'
 import { repositoryClient } from '../../app/github/repository-client.js'
@@ -245,15 +244,6 @@ describe('an error of GitHub', () => {
     github.unsuspend(installation)
     expect(error).toBeInstanceOf(SourceError)
     expect(error).toMatchObject({ code: 'access_revoked' })
-  })
-})
-
-describe('the fetch of Octokit', () => {
-  it('goes to the API of GitHub only', async () => {
-    const fetched = fetchThrough(network, github.url)
-    expect((await fetched(`${github.url}/app`, { headers: { 'user-agent': 'svc' } })).status).toBe(401)
-    for (const url of ['https://example.org/', `${github.url}.example.org/app`, github.url])
-      await expect(fetched(url)).rejects.toThrow('only the API of GitHub')
   })
 })
 
