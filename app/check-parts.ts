@@ -13,18 +13,13 @@ import {
 import { reportMerge } from './check/after-merge.js'
 import type { CheckParts, Checks, GithubReader } from './check/parts.js'
 import { hiddenBy, settingsOf } from './check/rules/settings.js'
-import type { Api } from './github/api.js'
 import { checksPermissions, createChecks } from './github/checks.js'
-import { asSource } from './github/errors.js'
-import type { InstallationTokens } from './github/installation-tokens.js'
 import { createReader, readerPermissions } from './github/reader.js'
-import { type InstalledAt, repositoryClient } from './github/repository-client.js'
+import { type InstalledAt, type NarrowedParts, repositoryClient } from './github/repository-client.js'
 
-export interface CheckingParts {
+export interface CheckingParts extends NarrowedParts {
   readonly reading: ReadingParts
   readonly scope: Scope
-  readonly api: Api
-  readonly tokens: InstallationTokens
   readonly app_id: number
   /** Of the REST API. */
   readonly api_url: string
@@ -91,11 +86,11 @@ function snapshotsOf({ reading: { db }, scope }: CheckingParts): Reading {
 
 function readerOf(parts: CheckingParts, target: InstalledAt): GithubReader {
   const { reading, scope } = parts
-  const { owner, name } = target
-  const client = repositoryClient(parts, target, readerPermissions)
+  const { owner, name, ...of } = target
   const address = { provider: 'github' as const, owner, name, branch: null, url: null, token: null }
-  const app_token = (rejected?: string) => asSource(client.token(rejected))
-  return createReader(client, reading.sources.open({ ...address, app_token }, `${scope.org_id}/check`))
+  const app_token = (rejected?: string) => parts.tokens.tokenFor({ ...of, permissions: readerPermissions }, rejected)
+  const source = reading.sources.open({ ...address, app_token }, `${scope.org_id}/check`)
+  return createReader(repositoryClient(parts, target, readerPermissions), source)
 }
 
 function checksOf(parts: CheckingParts, target: InstalledAt): Checks {

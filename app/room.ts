@@ -1,5 +1,7 @@
 // Puts the GitHub App together as a room of the platform.
 import {
+  type AskGithub,
+  createGithubApi,
   createOutgoing,
   createTargets,
   type Ground,
@@ -16,7 +18,6 @@ import {
 } from '@svc/platform'
 import { checkJobs, sendHead, sendMergeGroup, sendPullRequest, sendPush, sendUnfinished } from './check-jobs.js'
 import type { AppConfig } from './config.js'
-import { createApi } from './github/api.js'
 import { createAppApi } from './github/app-api.js'
 import { appToken } from './github/app-token.js'
 import { createInstallationTokens } from './github/installation-tokens.js'
@@ -40,10 +41,11 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
   const scope = await workspaceOf(config, ground)
   const api_url = ground.config.github_api_url
   // The operator names the address of GitHub, which may be on a private network; no other address is called here.
-  const network = createOutgoing(createTargets('all', false), timeoutMs)
-  const api = createApi({ network, api_url, clock })
-  const app = createAppApi(api, config, clock)
-  const tokens = createInstallationTokens({ api, key: config, clock })
+  const outgoing = createOutgoing(createTargets('all', false), timeoutMs)
+  const api = createGithubApi({ outgoing, api_url, clock })
+  const asApp: AskGithub = (request) => api('jwt', appToken(config, clock()), request)
+  const app = createAppApi(asApp)
+  const tokens = createInstallationTokens({ asApp, clock })
   const dispatch = createDispatch({ config, logger })
   const { accounts } = config
   const repeats = createRepeats(logger)
@@ -52,7 +54,7 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
   const checking = { reading, scope, api, tokens, repeats, app_id: config.app_id, api_url, warn: warnOnce }
   const handler_parts = handlerParts(config, reading, scope)
   return {
-    installations: installationAccess({ db, api, tokens, scope, appToken: () => appToken(config, clock()) }),
+    installations: installationAccess({ db, api, asApp, tokens, scope }),
     jobs: [
       ...deliveryJobs({ db, clock, handle: (received) => dispatch(received, handler_parts) }),
       ...installationJobs({ ...accepting, reading, logger, readSoon: readingBy(reading, scope) }),
@@ -60,7 +62,7 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
       missedJob({ db, clock, send, app, repeats, isHandled }),
     ],
     routes: receiverRoutes({ db, clock, send, secrets: config.webhook_secrets, isHandled }),
-    close: network.close,
+    close: outgoing.close,
   }
 }
 

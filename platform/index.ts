@@ -17,6 +17,7 @@ export {
   renameRepositories,
   uncoverRepositories,
 } from './git/commands/follow-installation.js'
+export { type AskGithub, askWith, createGithubApi, type GithubApi, orNull, refPath, shaIn } from './git/github/api.js'
 export { type ImpactOptions, impactOf } from './git/impact/impact.js'
 export type {
   ImpactAgent,
@@ -32,13 +33,12 @@ export { readSoon } from './git/read-soon.js'
 export { reconcile } from './git/reconcile.js'
 export type { Reading } from './git/recorded/reading.js'
 export type { LeftOutReason } from './git/recorded/whole-tasks.js'
-export { followRedirects, githubHeaders, refPath, secondsToWait, shaIn } from './git/source/github-rest.js'
 export { entryProblem, manifestText } from './git/source/manifest-text.js'
-export { type GitSource, SourceError, type SourceFault, type TreeEntry } from './git/source/source.js'
+export { type GitSource, SourceError, type TreeEntry } from './git/source/source.js'
 export { assignedPaths, type InstalledRow, installedRepositories } from './git/store/installed.js'
 export { byAnonymous, type Route, route } from './http/route.js'
 export { defineJob, type Job, type JobData, type Send } from './jobs/job.js'
-export { type Answer, createOutgoing, type Outgoing, type Sent } from './outgoing/outgoing.js'
+export { createOutgoing } from './outgoing/outgoing.js'
 export { createTargets } from './outgoing/targets.js'
 export { createPlatform, type RunningPlatform } from './platform.js'
 export type { ConfigureRoom, Ground, Room } from './room.js'

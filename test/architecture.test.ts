@@ -287,16 +287,18 @@ describe('the platform', () => {
     ])
   })
 
-  it('knows GitHub and the hosts of Git in one folder, behind the interface of a source', () => {
+  it('knows the hosts of Git in one folder, behind the interface of a source, and GitHub in another', () => {
     const inside = ['platform/git/source']
-    const open = ['source.ts', 'sources.ts', 'manifest-text.ts', 'github-rest.ts'].map(
-      (name) => `platform/git/source/${name}`,
-    )
+    const open = ['source.ts', 'sources.ts', 'manifest-text.ts'].map((name) => `platform/git/source/${name}`)
     expect(
       offenders(({ from, to }) => within(to, ...inside) && !within(from, ...inside) && !within(to, ...open)),
     ).toEqual([])
     const request = /x-github-api-version/
-    expect(platform.filter((path) => request.test(read(path)))).toEqual(['platform/git/source/github-rest.ts'])
+    expect(platform.filter((path) => request.test(read(path)))).toEqual(['platform/git/github/api.ts'])
+    const client = ['platform/git/github']
+    expect(offenders(({ from, to }) => within(to, ...client) && !within(from, ...client, ...inside))).toEqual([
+      'platform/index.ts → platform/git/github/api.ts',
+    ])
   })
 
   const isStore = (path: string) =>

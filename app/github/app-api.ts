@@ -1,7 +1,5 @@
 // What the App asks GitHub about itself: its owner, its installations, and the deliveries of its webhook.
-import type { Api } from './api.js'
-import { type AppKey, appToken } from './app-token.js'
-import { GithubError, orNull } from './errors.js'
+import { type AskGithub, orNull, SourceError } from '@svc/platform'
 import { idIn, membersOf, objectIn, textIn } from './members.js'
 import { listAll } from './pages.js'
 
@@ -49,33 +47,30 @@ export interface AppApi {
 const maxInstallations = 1000
 const maxAttempts = 5000
 
-/** Every method rejects with GithubError. */
-export function createAppApi(api: Api, key: AppKey, clock: () => number): AppApi {
-  const asApp = () => ({ token: appToken(key, clock()), as: 'app' as const })
+/** Every method rejects with SourceError. `asApp` makes requests of the App itself. */
+export function createAppApi(asApp: AskGithub): AppApi {
   return {
     owner: async () => {
-      const { body } = await api({ method: 'GET', path: '/app', ...asApp() })
+      const { body } = await asApp({ path: '/app' })
       const login = textIn(objectIn(membersOf(body), 'owner'), 'login')
-      if (login === null) throw new GithubError('unavailable', 'GitHub sent no App: check SVC_GITHUB_API_URL')
+      if (login === null) throw new SourceError('fetch_failed', 'GitHub sent no App: check SVC_GITHUB_API_URL')
       return login.toLowerCase()
     },
     installation: async (id) => {
-      const answer = await orNull(api({ method: 'GET', path: `/app/installations/${id}`, ...asApp() }))
+      const answer = await orNull(asApp({ path: `/app/installations/${id}` }))
       return answer === null ? null : installationIn(answer.body)
     },
     installations: async () => {
-      const listing = { path: '/app/installations', member: null, max_items: maxInstallations, ...asApp() }
-      return (await listAll(api, listing)).items.flatMap((item) => installationIn(item) ?? [])
+      const { items } = await listAll(asApp, { path: '/app/installations', max_items: maxInstallations })
+      return items.flatMap((item) => installationIn(item) ?? [])
     },
     attemptsSince: async (since) => {
       const isLast = (item: unknown) => (attemptIn(item)?.at ?? 0) < since
-      const listing = { path: '/app/hook/deliveries', member: null, max_items: maxAttempts, isLast, ...asApp() }
-      return (await listAll(api, listing)).items
-        .flatMap((item) => attemptIn(item) ?? [])
-        .filter(({ at }) => at >= since)
+      const { items } = await listAll(asApp, { path: '/app/hook/deliveries', max_items: maxAttempts, isLast })
+      return items.flatMap((item) => attemptIn(item) ?? []).filter(({ at }) => at >= since)
     },
     deliverAgain: async (attempt_id) => {
-      await orNull(api({ method: 'POST', path: `/app/hook/deliveries/${attempt_id}/attempts`, ...asApp() }))
+      await orNull(asApp({ method: 'POST', path: `/app/hook/deliveries/${attempt_id}/attempts` }))
     },
   }
 }

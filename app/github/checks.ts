@@ -1,9 +1,8 @@
 // The writing client of a check: its token can write check runs of one repository, and nothing else.
-import { SourceError } from '@svc/platform'
+import { type AskGithub, SourceError } from '@svc/platform'
 import type { CheckRun, Checks } from '../check/parts.js'
-import { asSource } from './errors.js'
 import { idIn, membersOf, objectIn, textIn } from './members.js'
-import type { RepositoryClient } from './repository-client.js'
+import { listAll } from './pages.js'
 
 /** What the token of a checks client may do. */
 export const checksPermissions = { checks: 'write' } as const
@@ -11,29 +10,25 @@ export const checksPermissions = { checks: 'write' } as const
 /** Check runs of this App with one name on one commit. */
 const maxRuns = 100
 
-export function createChecks(client: RepositoryClient, app_id: number): Checks {
+export function createChecks(ask: AskGithub, app_id: number): Checks {
   return {
-    find: (head_sha, name) => asSource(find(client, app_id, head_sha, name)),
+    find: (head_sha, name) => find(ask, app_id, head_sha, name),
     create: async (head_sha, name, change) => {
-      const { body } = await asSource(client.ask('POST', '/check-runs', { name, head_sha, ...change }))
+      const { body } = await ask({ method: 'POST', path: '/check-runs', body: { name, head_sha, ...change } })
       const id = idIn(membersOf(body))
       if (id === null) throw new SourceError('fetch_failed', 'GitHub sent no check run: check SVC_GITHUB_API_URL')
       return id
     },
     update: async (id, change) => {
-      await asSource(client.ask('PATCH', `/check-runs/${id}`, change))
+      await ask({ method: 'PATCH', path: `/check-runs/${id}`, body: change })
     },
   }
 }
 
-async function find(
-  client: RepositoryClient,
-  app_id: number,
-  head_sha: string,
-  name: string,
-): Promise<CheckRun | null> {
+async function find(ask: AskGithub, app_id: number, head_sha: string, name: string): Promise<CheckRun | null> {
   const query = `check_name=${encodeURIComponent(name)}&app_id=${app_id}&filter=latest`
-  const { items } = await client.list(`/commits/${head_sha}/check-runs?${query}`, 'check_runs', maxRuns)
+  const path = `/commits/${head_sha}/check-runs?${query}`
+  const { items } = await listAll(ask, { path, member: 'check_runs', max_items: maxRuns })
   const own = items.flatMap((item) => checkRunIn(item, app_id, name) ?? [])
   return own.sort((a, b) => b.id - a.id)[0] ?? null
 }

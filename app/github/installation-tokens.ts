@@ -1,7 +1,5 @@
 // Tokens of installations, each for one repository or none and for the permissions that its use needs.
-import type { Api } from './api.js'
-import { type AppKey, appToken } from './app-token.js'
-import { GithubError } from './errors.js'
+import { type AskGithub, SourceError } from '@svc/platform'
 import { membersOf, textIn } from './members.js'
 
 /** What a token may do: permissions as GitHub names them. */
@@ -15,15 +13,15 @@ export interface TokenFor {
 }
 
 export interface InstallationTokens {
-  /** A token that is valid for at least a minute, and not the one that GitHub has rejected. Rejects with GithubError. */
+  /** A token that is valid for at least a minute, and not the one that GitHub has rejected. Rejects with SourceError. */
   readonly tokenFor: (wanted: TokenFor, rejected?: string) => Promise<string>
   /** Forgets the tokens of an installation, which GitHub has revoked. */
   readonly forget: (installation_id: number) => void
 }
 
 interface Parts {
-  readonly api: Api
-  readonly key: AppKey
+  /** Requests of the App itself. */
+  readonly asApp: AskGithub
   readonly clock: () => number
 }
 
@@ -39,17 +37,15 @@ interface Held {
 const marginMs = 5 * 60_000
 const maxHeld = 5000
 
-export function createInstallationTokens({ api, key, clock }: Parts): InstallationTokens {
+export function createInstallationTokens({ asApp, clock }: Parts): InstallationTokens {
   const held = new Map<string, Held>()
   const drop = (id: string, one: Held) => {
     if (held.get(id) === one) held.delete(id)
   }
   const fetchToken = async ({ installation_id, github_id, permissions }: TokenFor) => {
-    const { body } = await api({
+    const { body } = await asApp({
       method: 'POST',
       path: `/app/installations/${installation_id}/access_tokens`,
-      token: appToken(key, clock()),
-      as: 'app',
       body: { permissions, ...(github_id === null ? {} : { repository_ids: [github_id] }) },
     }).catch((error) => {
       throw refused(error, permissions)
@@ -57,7 +53,7 @@ export function createInstallationTokens({ api, key, clock }: Parts): Installati
     const token = textIn(membersOf(body), 'token')
     const until = Date.parse(textIn(membersOf(body), 'expires_at') ?? '') - marginMs
     if (token !== null && token !== '' && !Number.isNaN(until)) return { token, until }
-    throw new GithubError('unavailable', 'GitHub sent no token of the installation: check SVC_GITHUB_API_URL')
+    throw new SourceError('fetch_failed', 'GitHub sent no token of the installation: check SVC_GITHUB_API_URL')
   }
   return {
     tokenFor: (wanted, rejected) => {
@@ -91,11 +87,14 @@ export function createInstallationTokens({ api, key, clock }: Parts): Installati
 
 /** GitHub gives no token for what the installation does not grant or cover, and none while it is suspended. */
 function refused(error: unknown, permissions: Permissions): unknown {
-  const isAnswered = error instanceof GithubError && ['permission', 'missing', 'rejected'].includes(error.code)
-  if (!isAnswered) return error
+  if (!(error instanceof SourceError)) return error
+  const { code, status } = error
+  const isRefused =
+    code === 'rejected' || code === 'repository_missing' || (code === 'access_revoked' && status === 403)
+  if (!isRefused) return error
   const wanted = Object.entries(permissions).map(([name, level]) => `\`${name}: ${level}\``)
   const message = `the installation of the GitHub App does not give ${wanted.join(', ')} for this repository: in the settings of the installation, check that it is not suspended, covers the repository, and has accepted all permissions`
-  return new GithubError('permission', message, { status: error.status })
+  return new SourceError('access_revoked', message, null, status)
 }
 
 function idOf({ installation_id, github_id, permissions }: TokenFor): string {

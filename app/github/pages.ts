@@ -1,10 +1,10 @@
 // Lists of GitHub, page by page, up to a limit.
-import type { Api, Asking } from './api.js'
-import { GithubError } from './errors.js'
+import { type AskGithub, SourceError } from '@svc/platform'
 
-interface Listing extends Omit<Asking, 'method' | 'body'> {
-  /** The member that holds the items; null for an answer that is a list itself. */
-  readonly member: string | null
+interface Listing {
+  readonly path: string
+  /** The member that holds the items; by default the answer is a list itself. */
+  readonly member?: string
   readonly max_items: number
   /** Whether items after this one are of no use. */
   readonly isLast?: (item: unknown) => boolean
@@ -18,14 +18,14 @@ export interface Listed {
 
 const perPage = 100
 
-/** Follows the links to the next pages. Rejects with GithubError. */
-export async function listAll(api: Api, { member, max_items, isLast, path, ...asking }: Listing): Promise<Listed> {
+/** Follows the links to the next pages. Rejects with SourceError. */
+export async function listAll(ask: AskGithub, { path, member, max_items, isLast }: Listing): Promise<Listed> {
   const items: unknown[] = []
   let next: string | null = `${path}${path.includes('?') ? '&' : '?'}per_page=${perPage}`
   while (next !== null) {
-    const { body, headers } = await api({ ...asking, method: 'GET', path: next })
-    const page = member === null ? body : (body as Readonly<Record<string, unknown>> | null)?.[member]
-    if (!Array.isArray(page)) throw new GithubError('unavailable', 'GitHub sent no list: check SVC_GITHUB_API_URL')
+    const { body, headers } = await ask({ path: next })
+    const page = member === undefined ? body : (body as Readonly<Record<string, unknown>> | null)?.[member]
+    if (!Array.isArray(page)) throw new SourceError('fetch_failed', 'GitHub sent no list: check SVC_GITHUB_API_URL')
     for (const item of page) {
       if (items.length === max_items) return { items, is_complete: false }
       items.push(item)

@@ -1,9 +1,8 @@
 // The reading client of a check: its token can read contents, pull requests and metadata of one repository, and nothing else.
-import { type GitSource, refPath, SourceError, shaIn } from '@svc/platform'
+import { type AskGithub, type GitSource, orNull, refPath, SourceError, shaIn } from '@svc/platform'
 import type { Account, GithubReader, OpenPullRequest, PullRequest, PullRequestCommit, Review } from '../check/parts.js'
-import { asSource, orNull } from './errors.js'
 import { idIn, type Members, membersOf, objectIn, textIn } from './members.js'
-import type { RepositoryClient } from './repository-client.js'
+import { listAll } from './pages.js'
 
 /** What the token of a reader may do. */
 export const readerPermissions = { contents: 'read', pull_requests: 'read', metadata: 'read' } as const
@@ -17,24 +16,24 @@ const maxEvents = 5000
 const maxComparisonBytes = 20 * 1024 * 1024
 
 /** `source` reads the trees and blobs of the repository. */
-export function createReader(client: RepositoryClient, source: Pick<GitSource, 'list' | 'read'>): GithubReader {
+export function createReader(ask: AskGithub, source: Pick<GitSource, 'list' | 'read'>): GithubReader {
   return {
-    pullRequest: (number) => asSource(pullRequest(client, number)),
-    openPullRequests: (head_sha) => asSource(openPullRequests(client, head_sha)),
-    lastOpenPullRequests: () => asSource(lastOpenPullRequests(client)),
-    commits: (number) => asSource(commits(client, number)),
-    reviews: (number) => asSource(reviews(client, number)),
-    canPush: (login) => asSource(canPush(client, login)),
-    baseChangedAt: (number) => asSource(baseChangedAt(client, number)),
-    branchHead: (branch) => asSource(branchHead(client, branch)),
-    mergeBase: (base_sha, head_sha) => asSource(mergeBase(client, base_sha, head_sha)),
+    pullRequest: (number) => pullRequest(ask, number),
+    openPullRequests: (head_sha) => openPullRequests(ask, head_sha),
+    lastOpenPullRequests: () => lastOpenPullRequests(ask),
+    commits: (number) => commits(ask, number),
+    reviews: (number) => reviews(ask, number),
+    canPush: (login) => canPush(ask, login),
+    baseChangedAt: (number) => baseChangedAt(ask, number),
+    branchHead: (branch) => branchHead(ask, branch),
+    mergeBase: (base_sha, head_sha) => mergeBase(ask, base_sha, head_sha),
     list: source.list,
     read: source.read,
   }
 }
 
-async function pullRequest(client: RepositoryClient, number: number): Promise<PullRequest | null> {
-  const answer = await orNull(client.ask('GET', `/pulls/${number}`))
+async function pullRequest(ask: AskGithub, number: number): Promise<PullRequest | null> {
+  const answer = await orNull(ask({ path: `/pulls/${number}` }))
   if (answer === null) return null
   const pull = membersOf(answer.body)
   const [from, into] = ['head', 'base'].map((side) => objectIn(objectIn(pull, side), 'repo').id)
@@ -48,9 +47,9 @@ async function pullRequest(client: RepositoryClient, number: number): Promise<Pu
   }
 }
 
-async function openPullRequests(client: RepositoryClient, head_sha: string): Promise<number[]> {
+async function openPullRequests(ask: AskGithub, head_sha: string): Promise<number[]> {
   // A list of the pull requests of a commit leaves out those of forks.
-  const { items } = await client.list('/pulls?state=open', null, maxOpen)
+  const { items } = await listAll(ask, { path: '/pulls?state=open', max_items: maxOpen })
   return items.flatMap((item) => {
     const pull = membersOf(item)
     const number = idIn(pull, 'number')
@@ -59,8 +58,8 @@ async function openPullRequests(client: RepositoryClient, head_sha: string): Pro
   })
 }
 
-async function lastOpenPullRequests(client: RepositoryClient): Promise<OpenPullRequest[]> {
-  const { items } = await client.list('/pulls?state=open&sort=updated&direction=desc', null, 100)
+async function lastOpenPullRequests(ask: AskGithub): Promise<OpenPullRequest[]> {
+  const { items } = await listAll(ask, { path: '/pulls?state=open&sort=updated&direction=desc', max_items: 100 })
   return items.flatMap((item) => {
     const pull = membersOf(item)
     const number = idIn(pull, 'number')
@@ -68,8 +67,8 @@ async function lastOpenPullRequests(client: RepositoryClient): Promise<OpenPullR
   })
 }
 
-async function commits(client: RepositoryClient, number: number) {
-  const { items } = await client.list(`/pulls/${number}/commits`, null, maxCommits)
+async function commits(ask: AskGithub, number: number) {
+  const { items } = await listAll(ask, { path: `/pulls/${number}/commits`, max_items: maxCommits })
   return { listed: items.map(commitIn), is_complete: items.length < maxCommits }
 }
 
@@ -78,8 +77,8 @@ function commitIn(value: unknown): PullRequestCommit {
   return { sha: shaIn(commit.sha), author: accountIn(commit, 'author'), committer: accountIn(commit, 'committer') }
 }
 
-async function reviews(client: RepositoryClient, number: number): Promise<Review[]> {
-  const { items, is_complete } = await client.list(`/pulls/${number}/reviews`, null, maxReviews)
+async function reviews(ask: AskGithub, number: number): Promise<Review[]> {
+  const { items, is_complete } = await listAll(ask, { path: `/pulls/${number}/reviews`, max_items: maxReviews })
   if (!is_complete) throw new SourceError('too_large', `the pull request has more than ${maxReviews} reviews`)
   return items.map((item) => {
     const review = membersOf(item)
@@ -92,16 +91,16 @@ async function reviews(client: RepositoryClient, number: number): Promise<Review
   })
 }
 
-async function canPush(client: RepositoryClient, login: string): Promise<boolean> {
-  const answer = await orNull(client.ask('GET', `/collaborators/${encodeURIComponent(login)}/permission`))
+async function canPush(ask: AskGithub, login: string): Promise<boolean> {
+  const answer = await orNull(ask({ path: `/collaborators/${encodeURIComponent(login)}/permission` }))
   const { permission } = membersOf(answer?.body)
   return permission === 'admin' || permission === 'write'
 }
 
 const baseChanges: readonly unknown[] = ['base_ref_changed', 'automatic_base_change_succeeded']
 
-async function baseChangedAt(client: RepositoryClient, number: number): Promise<number> {
-  const { items, is_complete } = await client.list(`/issues/${number}/timeline`, null, maxEvents)
+async function baseChangedAt(ask: AskGithub, number: number): Promise<number> {
+  const { items, is_complete } = await listAll(ask, { path: `/issues/${number}/timeline`, max_items: maxEvents })
   if (!is_complete) throw new SourceError('too_large', `the pull request has more than ${maxEvents} events`)
   const changes = items.map(membersOf).filter(({ event }) => baseChanges.includes(event))
   // A change without a time could be later than any review.
@@ -114,14 +113,14 @@ function timeIn(value: unknown): number | null {
   return Number.isNaN(at) ? null : at
 }
 
-async function branchHead(client: RepositoryClient, branch: string): Promise<string | null> {
-  const answer = await orNull(client.ask('GET', refPath(branch)))
+async function branchHead(ask: AskGithub, branch: string): Promise<string | null> {
+  const answer = await orNull(ask({ path: refPath(branch) }))
   return answer === null ? null : shaIn(objectIn(membersOf(answer.body), 'object').sha)
 }
 
-async function mergeBase(client: RepositoryClient, base_sha: string, head_sha: string): Promise<string | null> {
+async function mergeBase(ask: AskGithub, base_sha: string, head_sha: string): Promise<string | null> {
   const path = `/compare/${shaIn(base_sha)}...${shaIn(head_sha)}?per_page=1`
-  const answer = await orNull(client.ask('GET', path, undefined, maxComparisonBytes))
+  const answer = await orNull(ask({ path, maxBytes: maxComparisonBytes }))
   return answer === null ? null : shaIn(objectIn(membersOf(answer.body), 'merge_base_commit').sha)
 }
 

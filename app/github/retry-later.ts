@@ -1,6 +1,5 @@
 // Jobs that cannot reach GitHub, or that GitHub asks to wait, run again later; other failures are repeated by the queue.
 import { type Ground, SourceError } from '@svc/platform'
-import { GithubError } from './errors.js'
 
 /** Windows of the rate limit last an hour. */
 const maxWaitSeconds = 7200
@@ -46,8 +45,7 @@ const remedy =
 
 /** Null for what another try does not heal, and for errors of the platform. */
 function secondsToWait(error: unknown, tries: number): number | null {
-  if (!(error instanceof GithubError || error instanceof SourceError)) return null
+  if (!(error instanceof SourceError)) return null
   if (error.retry_after !== null) return error.retry_after
-  const mayHeal = error.code === 'unavailable' || error.code === 'fetch_failed' || error.code === 'rate_limited'
-  return mayHeal ? Math.min(maxBackoffSeconds, 2 ** Math.min(tries + 1, 16)) : null
+  return error.code === 'fetch_failed' ? Math.min(maxBackoffSeconds, 2 ** Math.min(tries + 1, 16)) : null
 }

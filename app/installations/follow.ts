@@ -10,20 +10,17 @@ import {
   uncoverRepositories,
   withTransaction,
 } from '@svc/platform'
-import type { Api } from '../github/api.js'
 import { type AppApi, type Installation, repositoryIn } from '../github/app-api.js'
-import type { InstallationTokens } from '../github/installation-tokens.js'
 import { listAll } from '../github/pages.js'
+import { metadataClient, type NarrowedParts } from '../github/repository-client.js'
 import type { Repeats } from '../github/retry-later.js'
 import { isAccepted, lacking, leftOut } from './accepted.js'
 import { endInstallation, findInstallation, listInstallations, saveInstallation } from './installations-store.js'
 
-export interface InstallationParts {
+export interface InstallationParts extends NarrowedParts {
   readonly reading: ReadingParts
   readonly logger: Ground['logger']
-  readonly api: Api
   readonly app: AppApi
-  readonly tokens: InstallationTokens
   readonly repeats: Repeats
   /** The workspace that installations belong to. */
   readonly scope: Scope
@@ -37,7 +34,7 @@ export interface InstallationParts {
 /** The most repositories of an installation that are connected. */
 const maxRepositories = 500
 
-/** Every installation that GitHub lists, and those that it lists no more. Rejects with GithubError. */
+/** Every installation that GitHub lists, and those that it lists no more. Rejects with SourceError. */
 export async function followInstallations(
   parts: InstallationParts,
   follow: (id: number) => Promise<void>,
@@ -49,7 +46,7 @@ export async function followInstallations(
   for (const id of ids) await follow(id)
 }
 
-/** One installation, as it is now. Rejects with GithubError. */
+/** One installation, as it is now. Rejects with SourceError. */
 export async function followInstallation(parts: InstallationParts, id: number): Promise<void> {
   const { app, accounts, warnOnce } = parts
   const found = await app.installation(id)
@@ -125,12 +122,9 @@ async function uncoverOthers(
     await readSoon(repo_id)
 }
 
-async function coveredBy({ api, tokens }: InstallationParts, installation_id: number) {
-  const wanted = { installation_id, github_id: null, permissions: { metadata: 'read' as const } }
-  const { items, is_complete } = await listAll(api, {
+async function coveredBy(parts: InstallationParts, installation_id: number) {
+  const { items, is_complete } = await listAll(metadataClient(parts, installation_id), {
     path: '/installation/repositories',
-    token: await tokens.tokenFor(wanted),
-    as: 'installation',
     member: 'repositories',
     max_items: maxRepositories,
   })

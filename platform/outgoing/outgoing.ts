@@ -17,9 +17,7 @@ export interface Outgoing {
   readonly targets: Targets
   /** Posts the body and returns the response. Rejects with a message for the operator. */
   readonly post: (url: string, body: string, headers?: Readonly<Record<string, string>>) => Promise<Reply>
-  /** Gets the URL, with at most `maxBytes` of body. Rejects with a message for the operator, and TooLarge. */
-  readonly get: (url: string, headers: Readonly<Record<string, string>>, maxBytes?: number) => Promise<Answer>
-  /** Sends a request with any method, and returns the response with its headers. Rejects as `get` does. */
+  /** Sends a request and returns the response, with at most `maxBytes` of body. Rejects as `post` does, and with TooLarge. */
   readonly send: (url: string, sent: Sent, maxBytes?: number) => Promise<Answer>
   readonly close: () => Promise<void>
 }
@@ -70,7 +68,6 @@ export function createOutgoing(targets: Targets, timeoutMs = 10_000): Outgoing {
       const { status, text } = await call(url, { method: 'POST', body, headers })
       return { status, text }
     },
-    get: (url, headers, maxBytes) => call(url, { method: 'GET', headers }, maxBytes),
     send: call,
     close: () => agent.close(),
   }

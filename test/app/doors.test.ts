@@ -18,8 +18,9 @@ describe('the App', () => {
     expect(filesWith(/^import [^']*'probot'/m)).toEqual([])
   })
 
-  it('calls GitHub in one folder, through the door of the platform', () => {
-    expect(filesWith(/githubHeaders|x-github-api-version/)).toEqual(['github/api.ts'])
+  it('calls GitHub through the client of the platform', () => {
+    expect(filesWith(/x-github-api-version|\.send\(url/)).toEqual([])
+    expect(filesWith(/createGithubApi|createOutgoing/)).toEqual(['room.ts'])
     expect(filesWith(/(?<![.\w])fetch\(|'node:https?'|'node:net'|'undici'/)).toEqual([])
   })
 

@@ -2,15 +2,15 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { SourceError } from '@svc/platform'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createApi } from '../../app/github/api.js'
 import { createAppApi } from '../../app/github/app-api.js'
+import { type AppKey, appToken } from '../../app/github/app-token.js'
 import { checksPermissions, createChecks } from '../../app/github/checks.js'
-import { GithubError } from '../../app/github/errors.js'
 import { createInstallationTokens } from '../../app/github/installation-tokens.js'
 import { createReader, readerPermissions } from '../../app/github/reader.js'
 import { repositoryClient } from '../../app/github/repository-client.js'
 import { createRepeats } from '../../app/github/retry-later.js'
 import { failedDeliveries } from '../../app/receiver/missed.js'
+import { type AskGithub, createGithubApi } from '../../platform/git/github/api.js'
 import { createOutgoing, type Outgoing } from '../../platform/outgoing/outgoing.js'
 import { createTargets } from '../../platform/outgoing/targets.js'
 import { type FakeGithub, secondaryLimit, serverError, startFakeGithub } from '../github/fake-github.js'
@@ -40,10 +40,11 @@ afterAll(async () => {
   await github.close()
 })
 
-const parts = (clock: () => number = github.now, private_key = installation.app.private_key) => {
-  const key = { app_id: installation.app.id, private_key }
-  const api = createApi({ network, api_url: github.url, clock })
-  return { api, app: createAppApi(api, key, clock), tokens: createInstallationTokens({ api, key, clock }) }
+const parts = (clock: () => number = github.now, key: Partial<AppKey> = {}) => {
+  const { id: app_id, private_key } = installation.app
+  const api = createGithubApi({ outgoing: network, api_url: github.url, clock })
+  const asApp: AskGithub = (request) => api('jwt', appToken({ app_id, private_key, ...key }, clock()), request)
+  return { api, app: createAppApi(asApp), tokens: createInstallationTokens({ asApp, clock }) }
 }
 
 const at = (name = 'policies') => ({ installation_id: installation.id, github_id: repository.id, owner: 'acme', name })
@@ -59,7 +60,7 @@ const clients = (given = parts()) => {
 const rejection = (work: Promise<unknown>) =>
   work.then(
     () => null,
-    (error: unknown) => error as GithubError & SourceError,
+    (error: unknown) => error as SourceError,
   )
 
 describe('a token of an installation', () => {
@@ -90,12 +91,12 @@ describe('a token of an installation', () => {
   it('cannot read another repository, and one that reads cannot write checks', async () => {
     const given = parts()
     const other = repositoryClient(given, at('other'), readerPermissions)
-    expect(await rejection(other.ask('GET', '/git/ref/heads/main'))).toMatchObject({ code: 'missing' })
+    expect(await rejection(other({ path: '/git/ref/heads/main' }))).toMatchObject({ code: 'repository_missing' })
     const { reading, reader } = clients(given)
     const head_sha = await reader.branchHead('main')
-    const written = reading.ask('POST', '/check-runs', { name: 'x', head_sha })
+    const written = reading({ method: 'POST', path: '/check-runs', body: { name: 'x', head_sha } })
     expect(await rejection(written)).toMatchObject({
-      code: 'permission',
+      code: 'access_revoked',
       message: expect.stringMatching(/lacks .*Permissions & events/),
     })
   })
@@ -167,9 +168,9 @@ describe('what the App asks about itself', () => {
 describe('an error of GitHub', () => {
   it('names a wrong key, a wrong id, or a clock that is off', async () => {
     const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
-    const wrong = parts(github.now, other.export({ type: 'pkcs8', format: 'pem' }).toString())
+    const wrong = parts(github.now, { private_key: other.export({ type: 'pkcs8', format: 'pem' }).toString() })
     expect(await rejection(wrong.app.owner())).toMatchObject({
-      code: 'credential',
+      code: 'access_revoked',
       message: expect.stringMatching(/rejects the key of the App: .*SVC_GITHUB_APP_PRIVATE_KEY/),
     })
     for (const [ms, words] of [
@@ -177,24 +178,23 @@ describe('an error of GitHub', () => {
       [-3600_000, 'behind'],
     ] as const)
       expect(await rejection(parts(() => github.now() + ms).app.owner())).toMatchObject({
-        code: 'credential',
+        code: 'access_revoked',
         message: expect.stringMatching(
           new RegExp(`the clock of this machine is 36\\d\\d s ${words}|359\\d s ${words}`),
         ),
       })
-    const api = createApi({ network, api_url: github.url, clock: github.now })
-    const unknown = createAppApi(api, { app_id: 999_999, private_key: installation.app.private_key }, github.now)
-    expect(await rejection(unknown.owner())).toMatchObject({
-      code: 'credential',
+    const unknown = parts(github.now, { app_id: 999_999 })
+    expect(await rejection(unknown.app.owner())).toMatchObject({
+      code: 'access_revoked',
       message: expect.stringContaining('compare SVC_GITHUB_APP_ID'),
     })
   })
 
   it.each([
-    ['a secondary limit', secondaryLimit(37), 'rate_limited', 37],
-    ['a secondary limit with 429', secondaryLimit(12, 429), 'rate_limited', 12],
-    ['an error of its servers', serverError(502), 'unavailable', null],
-    ['an answer that is cut', { kind: 'cut' as const }, 'unavailable', null],
+    ['a secondary limit', secondaryLimit(37), 'fetch_failed', 37],
+    ['a secondary limit with 429', secondaryLimit(12, 429), 'fetch_failed', 12],
+    ['an error of its servers', serverError(502), 'fetch_failed', null],
+    ['an answer that is cut', { kind: 'cut' as const }, 'fetch_failed', null],
     [
       'a page instead of JSON',
       { kind: 'answer' as const, status: 422, body: { message: 'x\u001b[31m' } },
@@ -205,7 +205,7 @@ describe('an error of GitHub', () => {
     github.faults.answer = () => fault
     const error = await rejection(parts().app.owner())
     expect(error).toMatchObject({ code, retry_after })
-    expect(error).toBeInstanceOf(GithubError)
+    expect(error).toBeInstanceOf(SourceError)
     expect(error?.message).not.toMatch(/\p{Cc}|eyJ/u)
   })
 
@@ -213,8 +213,8 @@ describe('an error of GitHub', () => {
     const { reader } = clients()
     github.faults.rate_limit = 1
     await reader.branchHead('main')
-    const limited = await rejection(clients().reading.ask('GET', '/git/ref/heads/main'))
-    expect(limited).toMatchObject({ code: 'rate_limited' })
+    const limited = await rejection(clients().reading({ path: '/git/ref/heads/main' }))
+    expect(limited).toMatchObject({ code: 'fetch_failed', message: 'the rate limit of GitHub is reached' })
     expect(limited?.retry_after).toBeGreaterThan(3000)
     const { asJob } = createRepeats({ warn: () => undefined, info: () => undefined })
     const waits: number[] = []
@@ -229,7 +229,7 @@ describe('an error of GitHub', () => {
       warn: (line: unknown) => void lines.push(String(line)),
       info: (line: unknown) => void lines.push(String(line)),
     })
-    const away = () => Promise.reject(new GithubError('unavailable', 'GitHub cannot be reached: no response'))
+    const away = () => Promise.reject(new SourceError('fetch_failed', 'GitHub cannot be reached: no response'))
     const waits: number[] = []
     for (const tries of [0, 1, 2, 7, 8, 299]) await asJob(away(), async (seconds) => void waits.push(seconds), tries)
     expect(waits).toEqual([2, 4, 8, 256, 300, 300])
@@ -238,12 +238,12 @@ describe('an error of GitHub', () => {
     expect(lines).toEqual([expect.stringContaining('SVC_GITHUB_API_URL'), 'GitHub answers again'])
   })
 
-  it('is a SourceError for those who read repositories', async () => {
+  it('names the settings of an installation that gives no token', async () => {
     github.suspend(installation)
     const error = await rejection(clients().reader.branchHead('main'))
     github.unsuspend(installation)
     expect(error).toBeInstanceOf(SourceError)
-    expect(error).toMatchObject({ code: 'access_revoked' })
+    expect(error).toMatchObject({ code: 'access_revoked', message: expect.stringContaining('not suspended') })
   })
 })
 

@@ -3,12 +3,13 @@ import type { MadeAssignment, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkHead, checkMergeGroup, checkPullRequest } from '../../app/check/check-pull-request.js'
 import { type CheckingParts, checkParts, reportInForce } from '../../app/check-parts.js'
-import { createApi } from '../../app/github/api.js'
+import { appToken } from '../../app/github/app-token.js'
 import { createInstallationTokens } from '../../app/github/installation-tokens.js'
 import type { InstalledAt } from '../../app/github/repository-client.js'
 import { readConfig } from '../../platform/config.js'
 import { type Database, openDatabase, withSnapshot, withUnscopedTransaction } from '../../platform/db/db.js'
 import { type Scope, scopeOf } from '../../platform/db/scope.js'
+import { createGithubApi } from '../../platform/git/github/api.js'
 import { openSources } from '../../platform/git/source/sources.js'
 import { createOutgoing, type Outgoing } from '../../platform/outgoing/outgoing.js'
 import { createTargets } from '../../platform/outgoing/targets.js'
@@ -90,9 +91,12 @@ beforeAll(async () => {
   record(db)
   const targets = createTargets('all', false)
   network = createOutgoing(targets)
-  const api = createApi({ network, api_url: github.url, clock: github.now })
+  const api = createGithubApi({ outgoing: network, api_url: github.url, clock: github.now })
   const key = { app_id: app.app.id, private_key: app.app.private_key }
-  const tokens = createInstallationTokens({ api, key, clock: github.now })
+  const tokens = createInstallationTokens({
+    asApp: (request) => api('jwt', appToken(key, github.now()), request),
+    clock: github.now,
+  })
   const sources = openSources({ config, targets, clock: Date.now })
   const reading = { db, clock: Date.now, sources } as unknown as CheckingParts['reading']
   const warn = (problem: string) => expect(problem).toBe('no problem')

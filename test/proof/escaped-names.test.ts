@@ -118,7 +118,7 @@ describe('the packages', () => {
   const root = fileURLToPath(new URL('../../', import.meta.url))
   const folders = ['schemas', 'library', 'proof', 'engine', 'cli', 'platform', 'app', 'action']
   /** Texts that are no evidence: answers and events of GitHub, and documents of the program. */
-  const others = ['action/change/base.ts', 'app/github/api.ts', 'app/receiver/delivery.ts', 'platform/http/openapi.ts']
+  const others = ['action/change/base.ts', 'app/receiver/delivery.ts', 'platform/http/openapi.ts']
 
   it('read JSON with parseJson', () => {
     const { stdout } = spawnSync('git', ['ls-files', '--', ...folders.map((folder) => `${folder}/**.ts`)], {

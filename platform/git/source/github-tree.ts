@@ -1,7 +1,14 @@
 // The files of a tree on GitHub. One request lists all of them, unless there are too many for one answer.
-import type { GithubClient } from './github-client.js'
+import type { GithubAnswer, GithubRequest } from '../github/api.js'
+import type { Credential } from '../github/faults.js'
 import { SourceError, type TreeEntry } from './source.js'
 import { tooManyEntries } from './tree.js'
+
+/** Gets what is below a repository; null where GitHub has no such object. */
+export interface GithubClient {
+  readonly credential: Credential
+  readonly get: (path: string, more?: Pick<GithubRequest, 'etag' | 'maxBytes'>) => Promise<GithubAnswer | null>
+}
 
 interface Folder {
   /** Empty for the root, else with a slash at its end. */
@@ -58,9 +65,9 @@ async function listedAlone(client: GithubClient, folder: Folder, maxEntries: num
 
 async function listed(client: GithubClient, { prefix, sha }: Folder, isRecursive: boolean): Promise<Listed> {
   const path = `/git/trees/${sha}${isRecursive ? '?recursive=1' : ''}`
-  const { status, body } = await client.get(path, { maxBytes: maxTreeBytes })
-  const { tree, truncated } = (body ?? {}) as { tree?: unknown; truncated?: unknown }
-  if (status !== 200 || !Array.isArray(tree) || typeof truncated !== 'boolean')
+  const found = await client.get(path, { maxBytes: maxTreeBytes })
+  const { tree, truncated } = (found?.body ?? {}) as { tree?: unknown; truncated?: unknown }
+  if (!Array.isArray(tree) || typeof truncated !== 'boolean')
     throw new SourceError('fetch_failed', 'GitHub did not list the tree: check for changes again')
   if (!tree.every(isEntry)) throw new SourceError('fetch_failed', 'GitHub listed the tree in an unknown form')
   return { truncated, entries: tree.map((entry) => ({ ...entry, path: `${prefix}${entry.path}` })) }

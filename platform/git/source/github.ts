@@ -1,16 +1,9 @@
 // GitHub by its REST API for Git objects. The contents API is not used: it follows links and leaves out entries of large folders.
 import { blobSha, quote } from '@svc/engine/parts'
+import { askWith, type GithubAnswer, type GithubApi, orNull, refPath, shaIn } from '../github/api.js'
+import { appDenied } from '../github/faults.js'
 import { branchProblem } from './branch-name.js'
-import {
-  appDenied,
-  credentialFor,
-  type GithubClient,
-  type GithubParts,
-  githubClient,
-  TokenRejected,
-} from './github-client.js'
-import { refPath, shaIn } from './github-rest.js'
-import { githubTree } from './github-tree.js'
+import { type GithubClient, githubTree } from './github-tree.js'
 import type { Limits } from './limits.js'
 import { type GitSource, type Inspection, type RepositoryAddress, SourceError } from './source.js'
 import { assertSha, checkedTree } from './tree.js'
@@ -20,46 +13,45 @@ export interface Github {
   readonly open: (address: RepositoryAddress) => GitSource
 }
 
-export function createGithub(parts: GithubParts & { readonly limits: Limits }): Github {
+interface GithubParts {
+  readonly api: GithubApi
+  readonly fallback_token: string | null
+  readonly limits: Limits
+}
+
+export function createGithub(parts: GithubParts): Github {
   return {
-    inspect: (address) => inspect(renewing(parts, address), address.branch),
-    open: (address) => githubSource(renewing(parts, address), address.branch ?? '', parts.limits),
+    inspect: (address) => inspect(clientOf(parts, address), address.branch),
+    open: (address) => githubSource(clientOf(parts, address), address.branch ?? '', parts.limits),
   }
 }
 
-/** A client that asks for another token of the App when GitHub rejects the first. An invalid name rejects the call that uses it. */
-function renewing(parts: GithubParts, address: RepositoryAddress): GithubClient {
-  const credential = credentialFor(address, parts)
-  const clientWith = async (rejected?: string) => {
-    const path = pathOf(address)
-    const token = (await address.app_token?.(rejected)) ?? address.token ?? parts.fallback_token
-    return githubClient(parts, path, credential, token)
+/** An invalid name rejects the call that uses it. */
+function clientOf({ api, fallback_token }: GithubParts, address: RepositoryAddress): GithubClient {
+  const { token, app_token } = address
+  let held: Promise<string | null> | null = null
+  const tokenOf = (rejected?: string) => {
+    if (held === null || rejected !== undefined)
+      held = app_token === undefined ? Promise.resolve(token ?? fallback_token) : app_token(rejected)
+    return held
   }
-  let client: Promise<GithubClient> | null = null
+  const without_token = fallback_token === null ? 'none' : 'fallback'
+  const credential = app_token !== undefined ? 'app' : token !== null ? 'own' : without_token
+  const ask = askWith(api, credential, tokenOf)
   return {
     credential,
-    get: async (path, options) => {
-      client ??= clientWith()
-      try {
-        return await (await client).get(path, options)
-      } catch (error) {
-        if (!(error instanceof TokenRejected)) throw error
-        client = clientWith(error.token)
-        return (await client).get(path, options)
-      }
-    },
+    get: async (path, more) => orNull(ask({ ...more, path: `/repos/${pathOf(address)}${path}` })),
   }
 }
 
 async function inspect(client: GithubClient, branch: string | null): Promise<Inspection> {
-  const { status, body } = await client.get('')
-  if (status === 404) throw repositoryMissing(client)
-  const { default_branch } = body as { default_branch?: unknown }
-  const visibility = isPublic(body) ? 'public' : 'private'
+  const found = await client.get('')
+  if (found === null) throw repositoryMissing(client)
+  const { default_branch } = (found.body ?? {}) as { default_branch?: unknown }
+  const visibility = isPublic(found) ? 'public' : 'private'
   if (visibility === 'private' && client.credential !== 'own' && client.credential !== 'app') throw privateRepository()
   const name = branch ?? (typeof default_branch === 'string' ? default_branch : '')
-  const { status: found } = await client.get(pathOfBranch(name))
-  if (found === 404) throw branchMissing(name)
+  if ((await client.get(pathOfBranch(name))) === null) throw branchMissing(name)
   return { visibility, branch: name }
 }
 
@@ -74,19 +66,18 @@ function githubSource(client: GithubClient, branch: string, limits: Limits): Git
     resolve: async (known) => {
       isChecked = false
       await assertCheckedOnce()
-      const { status, body, etag } = await client.get(pathOfBranch(branch), { etag: known?.etag ?? null })
-      if (status === 304 && known !== null) return known
-      if (status === 404)
-        throw (await client.get('')).status === 404 ? repositoryMissing(client) : branchMissing(branch)
-      const { object } = body as { object?: { sha?: unknown } }
-      return { commit_sha: shaIn(object?.sha), etag }
+      const found = await client.get(pathOfBranch(branch), { etag: known?.etag ?? null })
+      if (found?.status === 304 && known !== null) return known
+      if (found === null) throw (await client.get('')) === null ? repositoryMissing(client) : branchMissing(branch)
+      const { object } = (found.body ?? {}) as { object?: { sha?: unknown } }
+      return { commit_sha: shaIn(object?.sha), etag: found.headers.etag ?? null }
     },
     list: async (commit_sha) => {
       assertSha(commit_sha)
       await assertCheckedOnce()
-      const { status, body } = await client.get(`/git/commits/${commit_sha}`)
-      if (status === 404) throw objectMissing('commit')
-      const tree = shaIn((body as { tree?: { sha?: unknown } }).tree?.sha)
+      const found = await client.get(`/git/commits/${commit_sha}`)
+      if (found === null) throw objectMissing('commit')
+      const tree = shaIn((found.body as { tree?: { sha?: unknown } } | null)?.tree?.sha)
       return checkedTree(await githubTree(client, tree, limits.maxEntries), limits.maxEntries)
     },
     read: async (blob_shas) => {
@@ -103,23 +94,23 @@ function publicCheck(client: GithubClient): () => Promise<void> {
   let etag: string | null = null
   return async () => {
     if (client.credential !== 'fallback') return
-    const answer = await client.get('', { etag })
-    if (answer.status === 304 && etag !== null) return
-    if (answer.status === 404) throw repositoryMissing(client)
-    if (!isPublic(answer.body)) throw privateRepository()
-    etag = answer.etag
+    const found = await client.get('', { etag })
+    if (found?.status === 304) return
+    if (found === null) throw repositoryMissing(client)
+    if (!isPublic(found)) throw privateRepository()
+    etag = found.headers.etag ?? null
   }
 }
 
-function isPublic(body: unknown): boolean {
-  const { private: isPrivate, visibility = 'public' } = body as { private?: unknown; visibility?: unknown }
+function isPublic({ body }: GithubAnswer): boolean {
+  const { private: isPrivate, visibility = 'public' } = (body ?? {}) as { private?: unknown; visibility?: unknown }
   return isPrivate === false && visibility === 'public'
 }
 
 async function readBlob(client: GithubClient, sha: string, { maxBlobBytes }: Limits): Promise<Uint8Array> {
-  const { status, body } = await client.get(`/git/blobs/${sha}`, { maxBytes: 2 * maxBlobBytes })
-  if (status === 404) throw objectMissing('file')
-  const { content, encoding } = body as { content?: unknown; encoding?: unknown }
+  const found = await client.get(`/git/blobs/${sha}`, { maxBytes: 2 * maxBlobBytes })
+  if (found === null) throw objectMissing('file')
+  const { content, encoding } = (found.body ?? {}) as { content?: unknown; encoding?: unknown }
   const bytes = Buffer.from(typeof content === 'string' && encoding === 'base64' ? content : '', 'base64')
   if (bytes.length > maxBlobBytes) throw new SourceError('too_large', 'the file is too large for a manifest')
   if (blobSha(bytes) !== sha) throw new SourceError('fetch_failed', 'GitHub sent other bytes than the SHA names')

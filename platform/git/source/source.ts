@@ -78,10 +78,13 @@ export class SourceError extends Error {
   readonly code: SourceFault
   /** Seconds that the host asks to wait; null when it does not. */
   readonly retry_after: number | null
+  /** The status of GitHub's answer; null without one. */
+  readonly status: number | null
 
-  constructor(code: SourceFault, message: string, retry_after: number | null = null) {
+  constructor(code: SourceFault, message: string, retry_after: number | null = null, status: number | null = null) {
     super(message)
     this.code = code
     this.retry_after = retry_after
+    this.status = status
   }
 }

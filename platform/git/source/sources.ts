@@ -4,6 +4,7 @@ import { library } from '@svc/library'
 import type { Config } from '../../config.js'
 import { createOutgoing } from '../../outgoing/outgoing.js'
 import { createTargets, type Targets } from '../../outgoing/targets.js'
+import { createGithubApi } from '../github/api.js'
 import { bundledBranch, bundledSource } from './bundled.js'
 import { createGithub } from './github.js'
 import { defaultLimits, type Limits } from './limits.js'
@@ -25,10 +26,8 @@ export function openSources({ config, targets, clock, limits = defaultLimits }: 
   // The operator names the address of GitHub, which may be on a private network; no other address is called there.
   const outgoing = createOutgoing(createTargets('all', false), limits.timeoutMs)
   const github = createGithub({
-    outgoing,
-    clock,
+    api: createGithubApi({ outgoing, clock, api_url: config.github_api_url }),
     limits,
-    api_url: config.github_api_url,
     fallback_token: config.github_fallback_token,
   })
   const remote = createRemote({

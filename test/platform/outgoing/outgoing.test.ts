@@ -147,10 +147,13 @@ describe('a call', () => {
     await expect(at('/slow')).rejects.toThrow('no response within 0.5 s')
     await expect(at('/endless')).rejects.toThrow('no response within 0.5 s')
     expect(calls).toBe(5)
-    const got = await outgoing.get(`http://127.0.0.1:${port}/redirect`, { 'x-test': '1' })
+    const get = { method: 'GET', headers: { 'x-test': '1' } } as const
+    const got = await outgoing.send(`http://127.0.0.1:${port}/redirect`, get)
     expect(got).toMatchObject({ status: 302, headers: { location: expect.stringContaining('/secret') } })
-    await expect(outgoing.get(`http://127.0.0.1:${port}/`, {}, 3)).rejects.toMatchObject({ code: 'RESPONSE_TOO_LARGE' })
-    await expect(outgoing.get('http://10.0.0.1/', {})).rejects.toMatchObject({ code: 'TARGET_REJECTED' })
+    await expect(outgoing.send(`http://127.0.0.1:${port}/`, get, 3)).rejects.toMatchObject({
+      code: 'RESPONSE_TOO_LARGE',
+    })
+    await expect(outgoing.send('http://10.0.0.1/', get)).rejects.toMatchObject({ code: 'TARGET_REJECTED' })
     await expect(outgoing.post('http://127.0.0.1:1/', '{}')).rejects.toThrow('no response: ECONNREFUSED')
     await outgoing.close()
   })

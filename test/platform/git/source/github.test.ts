@@ -141,6 +141,7 @@ describe('a request', () => {
     ['429 without a time', { status: 429, headers: { 'x-ratelimit-reset': 'x' } }, token, 'fetch_failed', 60],
     ['403 with a time', { status: 403, headers: { 'retry-after': '9' } }, token, 'fetch_failed', 9],
     ['500', { status: 500 }, token, 'fetch_failed', null],
+    ['503 with a time', { status: 503, headers: { 'retry-after': '3' } }, token, 'fetch_failed', 3],
     ['another form', { status: 200, body: [] }, token, 'fetch_failed', null],
     ['no SHA', { status: 200, body: { object: { sha: '../x' } } }, token, 'fetch_failed', null],
   ]
