@@ -25,12 +25,10 @@ interface Parts {
   readonly clock: () => number
 }
 
-interface Held {
-  readonly installation_id: number
+interface Issued {
+  readonly token: string
   /** ms since 1970; from then on the next use asks for another one. */
-  until: number
-  readonly token: Promise<string>
-  value: string | null
+  readonly until: number
 }
 
 /** Tokens are valid for an hour. */
@@ -38,51 +36,44 @@ const marginMs = 5 * 60_000
 const maxHeld = 5000
 
 export function createInstallationTokens({ asApp, clock }: Parts): InstallationTokens {
-  const held = new Map<string, Held>()
-  const drop = (id: string, one: Held) => {
-    if (held.get(id) === one) held.delete(id)
-  }
-  const fetchToken = async ({ installation_id, github_id, permissions }: TokenFor) => {
-    const { body } = await asApp({
-      method: 'POST',
-      path: `/app/installations/${installation_id}/access_tokens`,
-      body: { permissions, ...(github_id === null ? {} : { repository_ids: [github_id] }) },
-    }).catch((error) => {
-      throw refused(error, permissions)
-    })
-    const token = textIn(membersOf(body), 'token')
-    const until = Date.parse(textIn(membersOf(body), 'expires_at') ?? '') - marginMs
-    if (token !== null && token !== '' && !Number.isNaN(until)) return { token, until }
-    throw new SourceError('fetch_failed', 'GitHub sent no token of the installation: check SVC_GITHUB_API_URL')
+  // A token is held while it is asked for, so that others wait for the same one.
+  const held = new Map<string, Promise<Issued>>()
+  const drop = (id: string, one: Promise<Issued>) => held.get(id) === one && held.delete(id)
+  const issue = (id: string, wanted: TokenFor) => {
+    const issued = issueToken(asApp, wanted)
+    issued.catch(() => drop(id, issued))
+    held.set(id, issued)
+    const [oldest] = held.keys()
+    if (held.size > maxHeld && oldest !== undefined) held.delete(oldest)
+    return issued
   }
   return {
-    tokenFor: (wanted, rejected) => {
+    tokenFor: async (wanted, rejected) => {
       const id = idOf(wanted)
       const known = held.get(id)
-      const isUsable = known !== undefined && known.until > clock()
-      if (isUsable && (rejected === undefined || known.value !== rejected)) return known.token
-      const fetched = fetchToken(wanted)
-      const one: Held = {
-        installation_id: wanted.installation_id,
-        // While it is fetched, others wait for the same one.
-        until: Number.POSITIVE_INFINITY,
-        value: null,
-        token: fetched.then(({ token, until }) => {
-          Object.assign(one, { until, value: token })
-          return token
-        }),
+      if (known !== undefined) {
+        const { token, until } = await known
+        if (until > clock() && token !== rejected) return token
+        drop(id, known)
       }
-      one.token.catch(() => drop(id, one))
-      held.delete(id)
-      held.set(id, one)
-      const [oldest] = held.keys()
-      if (held.size > maxHeld && oldest !== undefined) held.delete(oldest)
-      return one.token
+      return (await (held.get(id) ?? issue(id, wanted))).token
     },
     forget: (installation_id) => {
-      for (const [id, one] of held) if (one.installation_id === installation_id) held.delete(id)
+      for (const id of held.keys()) if (id.startsWith(`${installation_id} `)) held.delete(id)
     },
   }
+}
+
+async function issueToken(asApp: AskGithub, { installation_id, github_id, permissions }: TokenFor): Promise<Issued> {
+  const path = `/app/installations/${installation_id}/access_tokens`
+  const wanted = { permissions, ...(github_id === null ? {} : { repository_ids: [github_id] }) }
+  const { body } = await asApp({ method: 'POST', path, body: wanted }).catch((error) => {
+    throw refused(error, permissions)
+  })
+  const token = textIn(membersOf(body), 'token')
+  const until = Date.parse(textIn(membersOf(body), 'expires_at') ?? '') - marginMs
+  if (token !== null && token !== '' && !Number.isNaN(until)) return { token, until }
+  throw new SourceError('fetch_failed', 'GitHub sent no token of the installation: check SVC_GITHUB_API_URL')
 }
 
 /** GitHub gives no token for what the installation does not grant or cover, and none while it is suspended. */
