@@ -3,7 +3,7 @@ import { smallOrderProblem } from '@svc/proof'
 import { type Config, isLoopback } from './config.js'
 import { PlatformError } from './errors.js'
 import type { Anchor, AnchorContext } from './log/publish/anchors/anchor.js'
-import { type Anchors, createAnchors, parseAnchor } from './log/publish/anchors/anchors.js'
+import { type Anchors, anchorForms, createAnchors, parseAnchor } from './log/publish/anchors/anchors.js'
 import { parseWitness, type WitnessAddress } from './log/publish/witnesses.js'
 import { createOutgoing, type Outgoing } from './outgoing/outgoing.js'
 import { createTargets } from './outgoing/targets.js'
@@ -46,8 +46,5 @@ function anchorAt(text: string, around: AnchorContext): Anchor {
     const problem = error instanceof Error ? error.message : String(error)
     throw new PlatformError('INVALID', `SVC_ANCHORS contains an address that must not be called: ${problem}`)
   }
-  throw new PlatformError(
-    'INVALID',
-    `SVC_ANCHORS contains \`${text}\`: write \`file:FOLDER\`, \`git:FOLDER\` or \`https://…\``,
-  )
+  throw new PlatformError('INVALID', `SVC_ANCHORS contains \`${text}\`: write ${anchorForms}`)
 }

@@ -71,7 +71,7 @@ export interface ActionChange {
    */
   policy_ids?: null | number | number[]
   /**
-   * `url` for webhook and slack, `to` for email
+   * `to` for email, `url` for every other kind
    */
   config?: {
     /**
@@ -146,7 +146,7 @@ export interface ActionRequest {
   policy_ids?: null | number | number[]
   kind: ActionKind
   /**
-   * `url` for webhook and slack, `to` for email
+   * `to` for email, `url` for every other kind
    */
   config: {
     /**

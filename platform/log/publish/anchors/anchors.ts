@@ -9,7 +9,10 @@ type Kind = (text: string, context: AnchorContext) => Anchor | null
 
 const kinds: readonly Kind[] = [fileAnchor, gitAnchor, webhookAnchor]
 
-/** `file:FOLDER`, `git:FOLDER` or `https://…`; null for anything else. Throws for an address that must not be called. */
+/** What an item can be. */
+export const anchorForms = '`file:FOLDER`, `git:FOLDER` or `https://…`'
+
+/** The anchor of an item; null for an item in none of `anchorForms`. Throws for an address that must not be called. */
 export function parseAnchor(text: string, context: AnchorContext): Anchor | null {
   for (const kind of kinds) {
     const anchor = kind(text, context)
