@@ -55,7 +55,7 @@ export function createSecretAuthentication(
   }
 }
 
-/** Whether a key has expired or was revoked; `now` is ms since 1970. */
+/** True if a key has expired or was revoked; `now` is ms since 1970. */
 export function isKeyEnded({ revoked_at, expires_at }: KeyRow, now: number): boolean {
   return revoked_at !== null || (expires_at !== null && Date.parse(expires_at) <= now)
 }

@@ -192,7 +192,7 @@ export function withUnscopedTransactionOf<T>(
   return db.withinLimit(org_id, () => inTransaction(db, unscoped, work))
 }
 
-/** Whether the disk of the database is full; asks the database only after it was. Rejects with UNAVAILABLE. */
+/** True if the disk of the database is full; asks the database only after it was. Rejects with UNAVAILABLE. */
 export async function isDiskFull(db: Database): Promise<boolean> {
   if (!db.outage.isDiskFull()) return false
   try {

@@ -96,7 +96,7 @@ export function unavailable(cause: unknown): PlatformError {
   return new PlatformError('UNAVAILABLE', message, { cause })
 }
 
-/** Whether the code of an error means that the server is unreachable or overloaded, or that a lock was not granted. */
+/** True if the code of an error means that the server is unreachable or overloaded, or that a lock was not granted. */
 export function isUnavailable(error: unknown): boolean {
   const { code = '' } = error as { code?: string }
   return (

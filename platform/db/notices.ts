@@ -16,7 +16,7 @@ export interface Notices {
   readonly deliver: (notice: Notice) => void
   /** `listener` gets null when notices may have been missed: all caches are then invalid. */
   readonly subscribe: (listener: (notice: Notice | null) => void) => void
-  /** Whether notices of other processes arrive. */
+  /** True if notices of other processes arrive. */
   readonly isConnected: () => boolean
   readonly close: () => Promise<void>
 }

@@ -50,7 +50,7 @@ create temp table svc_space on commit drop as select repeat('x', 1000) as text f
 /** The files of keys and of signed states are small. */
 const minFreeBytes = 1024 * 1024
 
-/** Whether the disk of one of the folders is full. */
+/** True if the disk of one of the folders is full. */
 export async function isAnyFull(folders: readonly string[]): Promise<boolean> {
   const free = await Promise.all(folders.map(freeBytes))
   return free.some((bytes) => bytes < minFreeBytes)

@@ -10,7 +10,7 @@ interface Rights {
   readonly can_create: boolean
   readonly can_create_role: boolean
   readonly role_exists: boolean
-  /** Whether the tables of this program exist. */
+  /** True if the tables of this program exist. */
   readonly has_tables: boolean
   /** Is a member of the role that isolates organizations, or can grant it to itself. */
   readonly can_become: boolean

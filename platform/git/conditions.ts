@@ -12,7 +12,7 @@ export function since(now: string, known: readonly Condition[], found: readonly 
   })
 }
 
-/** Whether the conditions differ in more than their times. */
+/** True if the conditions differ in more than their times. */
 export function differ(some: readonly NewCondition[], others: readonly NewCondition[]): boolean {
   const text = (list: readonly NewCondition[]) =>
     JSON.stringify(list.map(({ kind, reason, message }) => [kind, reason, message]))

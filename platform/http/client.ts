@@ -38,7 +38,7 @@ export function rejectOtherOrigins(public_url: string | null, { headers: { origi
     )
 }
 
-/** Whether cookies are limited to HTTPS: always, except over HTTP on the same machine. */
+/** True if cookies are limited to HTTPS: always, except over HTTP on the same machine. */
 export function isSecure(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'https:' || !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)

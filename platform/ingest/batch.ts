@@ -42,7 +42,7 @@ export interface AppendedEntry extends NewEntry {
   readonly risk_score: number
   /** The evaluation that a local engine made of the step; null when the step names none. */
   readonly evaluation_id: string | null
-  /** Whether the step ran. */
+  /** States if the step ran. */
   readonly effect: Effect
   /** Null for a step that did not run, and for one that no gate approved. */
   readonly approved: ApprovedAction | null

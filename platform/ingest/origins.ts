@@ -19,7 +19,7 @@ export interface OriginsOfBatch {
   readonly note: (item: Sent, entry: StoredEntry) => void
   /** The entries that were known when the batch was opened. */
   readonly known: readonly Pick<OriginRow, 'task_id' | 'step'>[]
-  /** Whether there are ids to write. */
+  /** True if there are ids to write. */
   readonly hasNew: () => boolean
   readonly write: (scope: Scope, tx: Transaction) => Promise<void>
 }

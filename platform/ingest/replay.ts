@@ -11,7 +11,7 @@ export interface Candidate {
 }
 
 /**
- * Whether `step` equals the step of the entry in every member, with aliases resolved. Payloads are compared by their
+ * True if `step` equals the step of the entry in every member, with aliases resolved. Payloads are compared by their
  * commitments, so that no other digest of them is stored; an erased payload counts as equal.
  */
 export function isSameStep(candidate: Candidate, step: AcceptedStep, client_prev_hash: string | null): boolean {

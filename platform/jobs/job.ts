@@ -13,7 +13,7 @@ export interface Job<Data extends JobData = JobData> {
   readonly at_start_seconds?: number
   /** Of the jobs with the same key one waits; a job that runs is not waiting. Without a key, every sent job runs. */
   readonly key?: (data: Data) => string
-  /** Whether jobs with the same key run one after the other, by all processes, in the order in which they were sent. */
+  /** True if jobs with the same key run one after the other, by all processes, in the order in which they were sent. */
   readonly isSerial?: boolean
   /** How many run at once in one process; 1 by default. With 0, this process sends the job and others run it. */
   readonly concurrency?: number

@@ -55,7 +55,7 @@ interface Fetching {
   /** ms since 1970. */
   readonly now: number
   readonly name: string
-  /** Whether a job waits for the earlier ones with its key. */
+  /** True if a job waits for the earlier ones with its key. */
   readonly isSerial: boolean
   /** Jobs to fetch, and the most that may run of one workspace. */
   readonly max: number

@@ -4,7 +4,7 @@ const minuteMs = 60_000
 /** How far back a process looks for a run that was missed while none was running. */
 const maxMissedMs = 7 * 86_400_000
 
-/** Whether a time, ms since 1970, is in a minute of the schedule. */
+/** True if a time, ms since 1970, is in a minute of the schedule. */
 export type Schedule = (at: number) => boolean
 
 /** The fields of cron: name, smallest and largest value. Sunday is 0. */

@@ -38,7 +38,7 @@ export interface Log {
   readonly metrics: MetricSource
   readonly bundles: Bundles
   readonly retention: Retention
-  /** Whether this process holds the signing key of the log. */
+  /** True if this process holds the signing key of the log. */
   readonly holds_key: boolean
   /** Empty in a process without the signing key of the log. */
   readonly jobs: readonly Job[]

@@ -8,7 +8,7 @@ export interface Sealer {
   readonly seal: (context: string, secret: Uint8Array) => string | null
   /** Opens a secret of this context. Throws ENCRYPTION_KEY_INVALID for an unknown key, and Error for an altered secret. */
   readonly open: (context: string, sealed: string) => Buffer
-  /** Whether the first key sealed it. */
+  /** True if the first key sealed it. */
   readonly isCurrent: (sealed: string) => boolean
   /** The ids of all keys. */
   readonly key_ids: readonly string[]

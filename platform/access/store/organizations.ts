@@ -22,7 +22,7 @@ export async function findKeyUnscoped(tx: Transaction, hash: Uint8Array): Promis
   return row === undefined || row.key_id === null ? null : row
 }
 
-/** Whether a key has or had this secret: a secret that was rolled or revoked is not accepted again. */
+/** True if a key has or had this secret: a secret that was rolled or revoked is not accepted again. */
 export async function isSpentUnscoped(tx: Transaction, hash: Uint8Array): Promise<boolean> {
   return (await tx.query('select 1 from api_keys where key_hash = $1 or first_key_hash = $1', [hash])).length > 0
 }

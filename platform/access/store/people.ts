@@ -98,13 +98,13 @@ export async function insertMembershipUnscoped(
   )
 }
 
-/** Whether the organization has an owner. */
+/** True if the organization has an owner. */
 export async function hasOwnerUnscoped(tx: Transaction, org_id: string): Promise<boolean> {
   const rows = await tx.query(`select 1 from memberships where org_id = $1 and role = 'owner'`, [org_id])
   return rows.length > 0
 }
 
-/** Whether the account with this address is a member of the organization. */
+/** True if the account with this address is a member of the organization. */
 export async function isMemberUnscoped(tx: Transaction, org_id: string, email: string): Promise<boolean> {
   const rows = await tx.query(
     'select 1 from memberships m join people p on p.person_id = m.person_id where m.org_id = $1 and p.email = $2',

@@ -34,7 +34,7 @@ const problemView = pageOf(
 {{/if}}<p><a href="{{back}}">Go back</a></p>`,
 )
 
-/** Whether the caller is a browser, and not a program. */
+/** True if the caller is a browser, and not a program. */
 export function isBrowser(request: Request): boolean {
   return /\btext\/html\b/.test(request.get('accept') ?? '') && !request.path.startsWith('/api/')
 }

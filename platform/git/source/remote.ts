@@ -73,7 +73,7 @@ async function prepare(git: GitProcess, folder: string): Promise<void> {
 
 const folderSettings = (folder: string) => join(folder, 'file.config')
 
-/** Whether anonymous callers can read the repository, and its branch. */
+/** Returns if anonymous callers can read the repository, and its branch. */
 async function inspect(around: Around, address: RepositoryAddress): Promise<Inspection> {
   const anonymous = await refsOf(around, { ...address, token: null }).catch((error) => {
     const mayNeedToken = error instanceof SourceError && ['private', 'repository_missing'].includes(error.code)

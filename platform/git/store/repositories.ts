@@ -15,7 +15,7 @@ export interface RepositoryRow extends Repository {
   readonly github_id: number | null
   readonly etag: string | null
   readonly failures: number
-  /** Whether a reading of the branch has begun and not ended. */
+  /** True if a reading of the branch has begun and not ended. */
   readonly is_reading: boolean
 }
 
@@ -179,7 +179,7 @@ export async function beginReading(
 }
 
 /**
- * Whether the reading is still the last one that began; locks the repository until the transaction ends. The next reading compares every assignment with the head
+ * True if the reading is still the last one that began; locks the repository until the transaction ends. The next reading compares every assignment with the head
  * unless this one ends: some assignments may have been written when the process is killed.
  */
 export async function beginWriting(scope: Scope, tx: Transaction, id: number, turn: number): Promise<boolean> {

@@ -34,7 +34,7 @@ export function noteUnfinishedTasks(
   })
 }
 
-/** Whether the last step was old when it arrived: an imported run has ended long ago, and no alarm helps it. */
+/** True if the last step was old when it arrived: an imported run has ended long ago, and no alarm helps it. */
 function isRecordedRun({ last_occurred_at, last_received_at }: UnfinishedTask, timeoutMs: number): boolean {
   if (last_occurred_at === null) return true
   return Date.parse(last_received_at) - Date.parse(last_occurred_at) > Math.max(timeoutMs, minLatenessMs)

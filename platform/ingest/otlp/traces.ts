@@ -6,7 +6,7 @@ import type { CountedSpans } from '../store/unmapped-spans.js'
 export interface Trace {
   readonly trace_id: string
   readonly spans: readonly Span[]
-  /** Whether a span of it, in this request, is an act of an agent. */
+  /** True if a span of it, in this request, is an act of an agent. */
   readonly has_acts: boolean
   /** The conversation that one of the spans names; null when none does. */
   readonly conversation: string | null

@@ -34,7 +34,7 @@ interface CheckpointParts {
   readonly anchors: Anchors
   /** The interval between checkpoints of a growing log; 0 publishes none. */
   readonly every_seconds: number
-  /** Whether the operator has declared that no process has the signing key. */
+  /** True if the operator has declared that no process has the signing key. */
   readonly is_key_lost: boolean
   /** How the operator types the command of this program, such as `npx --no-install svc-platform`. */
   readonly command: string
@@ -43,7 +43,7 @@ interface CheckpointParts {
 export interface Checkpoints {
   /** The name that the database holds. */
   readonly log_host: string
-  /** Whether this process holds the signing key of this database. */
+  /** True if this process holds the signing key of this database. */
   readonly own: boolean
   /** Why checkpoints are rejected, by organization. */
   readonly rejected: ReadonlyMap<string, string>

@@ -24,7 +24,7 @@ import { type KeyPeriod, keyPeriods, publicKeyOf, signingKeysIn } from './signin
 export interface LogSigner {
   /** The public key that signs now; hex. */
   readonly public_key: string
-  /** Whether a public key (hex) signs or has signed. */
+  /** True if a public key (hex) signs or has signed. */
   readonly knows: (public_key: string) => boolean
   /** The signing key as a trust policy names it for the log of an origin. */
   readonly verifierOf: (origin: string) => string

@@ -13,7 +13,7 @@ interface RetiringKey {
   readonly until: number
   /** When it was replaced, ms since 1970 */
   readonly replaced: number
-  /** Whether it may have been stolen. */
+  /** True if it may have been stolen. */
   readonly stolen?: boolean
 }
 

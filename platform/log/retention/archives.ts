@@ -65,7 +65,7 @@ export async function archivedBy(
   return { archive: name, archive_sha256, before: period.to, span: [log_indexes.first, log_indexes.end - 1] }
 }
 
-/** Whether the log had this root at this size: after a restore from a backup its entries may differ. */
+/** True if the log had this root at this size: after a restore from a backup its entries may differ. */
 async function isPast({ db }: ArchiveParts, scope: Scope, { size, root }: NonNullable<BundleVerdict['checkpoint']>) {
   const [own] = await withSnapshot(db, scope, (tx) => hashesOf(scope, tx, [{ from: 0, to: size }])).catch(() => [])
   return own !== undefined && hexOf(own) === root

@@ -54,7 +54,7 @@ const readOnly = [
 
 const otherNames = { rule: 'rule_type', rule_function: 'rule_type', parameters: 'params' } as const
 
-/** Whether a body has a member that only a policy has. */
+/** True if a body has a member that only a policy has. */
 export function isPolicyBody(body: object): boolean {
   return ['rule_type', 'params', 'scope', 'severity', ...Object.keys(otherNames)].some((name) =>
     Object.hasOwn(body, name),

@@ -215,7 +215,7 @@ export async function assignmentOfManifest(
   return row?.id ?? null
 }
 
-/** Whether the agent has this manifest already. */
+/** True if the agent has this manifest already. */
 export async function isAssigned(
   scope: Scope,
   tx: Transaction,

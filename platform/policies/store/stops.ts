@@ -167,7 +167,7 @@ export async function keyOfAgent(scope: Scope, tx: Transaction, agent_id: string
   return row?.api_key_id ?? null
 }
 
-/** Whether an agent, or any assignment ever of a manifest, has this id. */
+/** True if an agent, or any assignment ever of a manifest, has this id. */
 export async function hasTarget(scope: Scope, tx: Transaction, kind: 'agent' | 'manifest', id: string) {
   const rows = await tx.query(
     kind === 'agent'

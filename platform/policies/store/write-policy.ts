@@ -33,7 +33,7 @@ export async function updatePolicy(scope: Scope, tx: Transaction, now: number, p
   )
 }
 
-/** Whether the policy is of a version of its manifest that was replaced or removed. */
+/** True if the policy is of a version of its manifest that was replaced or removed. */
 export async function isReplaced(scope: Scope, tx: Transaction, id: number): Promise<boolean> {
   const rows = await tx.query(
     'select 1 from policies where org_id = $1 and id = $2 and assignment_id is not null and until_index is not null',

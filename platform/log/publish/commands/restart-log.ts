@@ -27,7 +27,7 @@ export interface RestartedLog {
   readonly missing: number
   /** Entries that match a signed checkpoint. */
   readonly kept: number
-  /** Whether signed entries have changed, as the operator has accepted. */
+  /** True if signed entries have changed, as the operator has accepted. */
   readonly is_changed: boolean
 }
 

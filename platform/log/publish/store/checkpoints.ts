@@ -21,7 +21,7 @@ export interface LogProgress {
   readonly epoch: number
   readonly checkpoint_size: number
   readonly checkpoint_root: string
-  /** Whether this epoch has a checkpoint; later epochs begin with that of the previous epoch. */
+  /** True if this epoch has a checkpoint; later epochs begin with that of the previous epoch. */
   readonly has_own: boolean
 }
 

@@ -128,7 +128,7 @@ function summary({ has_end, has_error, ...task }: Row): TaskSummary {
 }
 
 /**
- * Whether this key registered the task's agent, by the head or the first entry of the task: a change of one of them must
+ * True if this key registered the task's agent, by the head or the first entry of the task: a change of one of them must
  * not hide the task from its owner.
  */
 export async function taskBelongsToKey(

@@ -40,7 +40,7 @@ export async function releaseHold(
   return hold ?? null
 }
 
-/** Whether a hold with this id exists, active or released. */
+/** True if a hold with this id exists, active or released. */
 export async function isHold(scope: Scope, tx: Transaction, id: string): Promise<boolean> {
   return (await tx.query('select 1 from holds where org_id = $1 and id = $2', [scope.org_id, id])).length > 0
 }
