@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { sharedData } from './support/shared.js'
-import { runSvc } from './support/svc.js'
+import { runSvc } from './support/cli/svc.js'
+import { sharedData } from './support/server/shared.js'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'svc-printed-'))

@@ -7,10 +7,10 @@ import type { Finding } from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { defaults } from '../../action/inputs.js'
-import { actionFile, guard, newWorkspace, runAction, temporary } from '../support/action.js'
-import { expectedFindings, invalidManifests, placesOf } from '../support/invalid-manifests.js'
-import { sarifProblems } from '../support/sarif.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { expectedFindings, invalidManifests, placesOf } from '../support/engine/invalid-manifests.js'
+import { sarifProblems } from '../support/engine/sarif.js'
+import { actionFile, guard, newWorkspace, runAction, temporary } from '../support/git/action.js'
 
 const cases = new URL('../cases/manifests/', import.meta.url)
 const textOf = (name: string) => readFileSync(new URL(name, cases), 'utf8')

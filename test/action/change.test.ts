@@ -1,7 +1,7 @@
 // What the GitHub Action says about a change: real repositories, clones and traces.
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { newWorkspace, runAction, temporary, type Workspace } from '../support/action.js'
+import { newWorkspace, runAction, temporary, type Workspace } from '../support/git/action.js'
 
 const policy = (name: string, rest = '') =>
   `  - name: ${name}\n    rule_type: step_requires_gate\n    params: { target_step_names: [refund], max_age_steps: 3 }\n    scope: step_execution\n    severity: critical\n${rest}`

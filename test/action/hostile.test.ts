@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { actionFile, newWorkspace, runAction } from '../support/action.js'
-import { sarifProblems } from '../support/sarif.js'
+import { sarifProblems } from '../support/engine/sarif.js'
+import { actionFile, newWorkspace, runAction } from '../support/git/action.js'
 
 const names = parse(readFileSync(new URL('../cases/hostile-names.yaml', import.meta.url), 'utf8')) as string[]
 const quoted = names.map((name) => JSON.stringify(name))

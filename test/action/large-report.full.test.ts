@@ -1,6 +1,6 @@
 // A report with more findings than the summary of a job can hold.
 import { describe, expect, it } from 'vitest'
-import { newWorkspace, runAction } from '../support/action.js'
+import { newWorkspace, runAction } from '../support/git/action.js'
 
 describe('a very large report', () => {
   it('fits into the summary of a job', () => {

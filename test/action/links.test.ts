@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { newWorkspace, runAction, temporary } from '../support/action.js'
+import { newWorkspace, runAction, temporary } from '../support/git/action.js'
 
 const valid =
   'name: A\nversion: "1"\npolicies:\n  - { name: P, rule_type: field_not_empty, params: { field: input.a }, scope: step_execution, severity: low }\n'

@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { readLine } from '../../adapters/sessions/lines.js'
-import { claudeLine, codexLine, sessionId } from '../support/sessions.js'
+import { claudeLine, codexLine, sessionId } from '../support/spans/sessions.js'
 
 interface SessionCase {
   readonly name: string

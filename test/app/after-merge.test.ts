@@ -5,7 +5,7 @@ import { readConfig } from '../../platform/config.js'
 import { openDatabase, withSnapshot, withUnscopedTransaction } from '../../platform/db/db.js'
 import { scopeOf } from '../../platform/db/scope.js'
 import { inForceAfter } from '../../platform/git/in-force.js'
-import { type ManifestsInGit, openManifestsInGit, refunds } from '../support/manifests-in-git.js'
+import { type ManifestsInGit, openManifestsInGit, refunds } from '../support/git/manifests-in-git.js'
 
 const opened: ManifestsInGit[] = []
 afterAll(async () => {

@@ -1,6 +1,6 @@
 // A start while GitHub does not answer: the platform serves, says so once with the remedy, and works when GitHub is back.
 import { afterAll, expect, it } from 'vitest'
-import { type AppProcess, eventually, openAppProcess, payments, runsOf } from '../support/app-process.js'
+import { type AppProcess, eventually, openAppProcess, payments, runsOf } from '../support/server/app-process.js'
 
 const opened: { readonly close: () => Promise<unknown> }[] = []
 afterAll(async () => {

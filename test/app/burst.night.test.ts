@@ -8,7 +8,7 @@ import {
   openAppProcess,
   payments,
   runsOf,
-} from '../support/app-process.js'
+} from '../support/server/app-process.js'
 
 /** More of both take longer, and show what grows: SVC_CHECKS=200 SVC_FILES=90000. */
 const checks = Number(process.env.SVC_CHECKS ?? 20)

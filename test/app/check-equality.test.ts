@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import type { DiffReport, Finding } from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
 import { readFacts } from '../../app/check/read-facts.js'
-import { newWorkspace, runAction } from '../support/action.js'
-import { checkWorld, type Files, noImpact, shas } from '../support/check-repository.js'
-import { invalidManifests } from '../support/invalid-manifests.js'
+import { invalidManifests } from '../support/engine/invalid-manifests.js'
+import { newWorkspace, runAction } from '../support/git/action.js'
+import { checkWorld, type Files, noImpact, shas } from '../support/git/check-repository.js'
 
 const textOf = (name: string) => readFileSync(new URL(`../cases/manifests/${name}`, import.meta.url), 'utf8')
 const desk = textOf('refund-desk.yaml')

@@ -3,7 +3,7 @@ import { SourceError } from '@svc/platform'
 import { describe, expect, it } from 'vitest'
 import { checkHead, checkMergeGroup, checkPullRequest, unfinishedChecks } from '../../app/check/check-pull-request.js'
 import type { CheckParts } from '../../app/check/parts.js'
-import { type CheckWorld, checkWorld, noImpact, shas } from '../support/check-repository.js'
+import { type CheckWorld, checkWorld, noImpact, shas } from '../support/git/check-repository.js'
 
 const manifest = (max: number, rest = '') => `name: Refunds
 version: "1.0.0"

@@ -4,7 +4,7 @@ import type { ImpactReport } from '@svc/platform'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { checkPullRequest } from '../../app/check/check-pull-request.js'
-import { type CheckWorld, checkWorld } from '../support/check-repository.js'
+import { type CheckWorld, checkWorld } from '../support/git/check-repository.js'
 
 interface Golden extends CheckWorld {
   readonly name: string

@@ -6,7 +6,7 @@ import type { PullRequestCommit, Review } from '../../app/check/parts.js'
 import { readCodeowners } from '../../app/check/rules/codeowners.js'
 import { requirementOf } from '../../app/check/rules/review.js'
 import { defaultSettings, readSettings } from '../../app/check/rules/settings.js'
-import { account, shas } from '../support/check-repository.js'
+import { account, shas } from '../support/git/check-repository.js'
 
 interface Cases {
   readonly settings: readonly {

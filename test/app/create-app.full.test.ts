@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startBrowser } from '../support/browser.js'
+import { startBrowser } from '../support/people/browser.js'
 
 describe('create-app.html', () => {
   let browser: Browser | null

@@ -11,7 +11,7 @@ import {
   openAppProcess,
   payments,
   runsOf,
-} from '../support/app-process.js'
+} from '../support/server/app-process.js'
 
 interface Setting extends Connected {
   readonly app: AppProcess

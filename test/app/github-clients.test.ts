@@ -15,7 +15,7 @@ import { createOutgoing, type Outgoing } from '../../platform/outgoing/outgoing.
 import { createTargets } from '../../platform/outgoing/targets.js'
 import { type FakeGithub, secondaryLimit, serverError, startFakeGithub } from '../github/fake-github.js'
 import { type Installation, noFaults, type Repository } from '../github/world.js'
-import { registerApp } from '../support/github-app.js'
+import { registerApp } from '../support/git/github-app.js'
 
 let github: FakeGithub
 let network: Outgoing

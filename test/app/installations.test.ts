@@ -1,8 +1,8 @@
 // Installations: the repositories of accepted ones are connected and followed by GitHub's ids, also when webhooks are lost.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Account, noFaults } from '../github/world.js'
-import { type GithubApp, openGithubApp } from '../support/github-app.js'
-import { soon } from '../support/soon.js'
+import { type GithubApp, openGithubApp } from '../support/git/github-app.js'
+import { soon } from '../support/server/soon.js'
 
 const manifest = JSON.stringify({
   name: 'Refunds',

@@ -10,9 +10,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
 import { type FakeGithub, startFakeGithub } from '../github/fake-github.js'
 import type { App } from '../github/world.js'
-import { appVariables, registerApp, signature, webhookPath, webhookSecret } from '../support/github-app.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { type PlatformProcess, serverKey, startProcess } from '../support/process.js'
+import { appVariables, registerApp, signature, webhookPath, webhookSecret } from '../support/git/github-app.js'
+import { sharedPostgres } from '../support/server/postgres.js'
+import { type PlatformProcess, serverKey, startProcess } from '../support/server/process.js'
 
 const postgres = await sharedPostgres()
 const folder = mkdtempSync(join(tmpdir(), 'svc-killed-receiver-'))

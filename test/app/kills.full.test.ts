@@ -10,9 +10,9 @@ import {
   openAppProcess,
   payments,
   runsOf,
-} from '../support/app-process.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { serverKey } from '../support/process.js'
+} from '../support/server/app-process.js'
+import { sharedPostgres } from '../support/server/postgres.js'
+import { serverKey } from '../support/server/process.js'
 
 const times = Number(process.env.SVC_KILLS ?? 1)
 const postgres = await sharedPostgres()

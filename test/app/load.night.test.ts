@@ -4,6 +4,7 @@ import { readConfig } from '@svc/platform'
 import type { MadeAssignment, RegisteredAgent, RepositoryList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
+import { tasksOf } from '../support/http/task-fill.js'
 import {
   type AppProcess,
   type Connected,
@@ -11,10 +12,9 @@ import {
   openAppProcess,
   payments,
   runsOf,
-} from '../support/app-process.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { serverKey } from '../support/process.js'
-import { tasksOf } from '../support/task-fill.js'
+} from '../support/server/app-process.js'
+import { sharedPostgres } from '../support/server/postgres.js'
+import { serverKey } from '../support/server/process.js'
 
 const tasks = Number(process.env.SVC_LOAD_TASKS ?? 3000)
 const steps = 30

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkHead, checkPullRequest } from '../../app/check/check-pull-request.js'
 import type { CheckParts } from '../../app/check/parts.js'
-import { type CheckWorld, checkWorld, noImpact, shas } from '../support/check-repository.js'
+import { type CheckWorld, checkWorld, noImpact, shas } from '../support/git/check-repository.js'
 
 const manifest = (max: number) => `name: Refunds
 version: "1.0.0"

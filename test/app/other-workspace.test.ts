@@ -9,11 +9,11 @@ import type {
 } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Repository } from '../github/world.js'
-import { type GithubApp, openGithubApp } from '../support/github-app.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { refunds } from '../support/manifests-in-git.js'
-import { type SignedIn, signedIn } from '../support/people.js'
-import { soon } from '../support/soon.js'
+import { type GithubApp, openGithubApp } from '../support/git/github-app.js'
+import { refunds } from '../support/git/manifests-in-git.js'
+import { type MailServer, startMailServer } from '../support/people/mail.js'
+import { type SignedIn, signedIn } from '../support/people/people.js'
+import { soon } from '../support/server/soon.js'
 
 const before = refunds([{ name: 'amount' }])
 const after = refunds([{ name: 'amount' }, { name: 'reason' }])

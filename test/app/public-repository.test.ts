@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { contentOfMerge } from '../../app/check/after-merge.js'
 import { checkPullRequest } from '../../app/check/check-pull-request.js'
 import type { CheckParts } from '../../app/check/parts.js'
-import { type CheckWorld, checkWorld } from '../support/check-repository.js'
+import { type CheckWorld, checkWorld } from '../support/git/check-repository.js'
 
 const manifest = (max: number) => `name: Refunds
 version: "1.0.0"

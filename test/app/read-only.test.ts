@@ -14,8 +14,8 @@ import { openSources } from '../../platform/git/source/sources.js'
 import { createOutgoing, type Outgoing } from '../../platform/outgoing/outgoing.js'
 import { createTargets } from '../../platform/outgoing/targets.js'
 import type { Pull, Repository, SeenRequest } from '../github/world.js'
-import { type GithubApp, openGithubApp } from '../support/github-app.js'
-import { refunds } from '../support/manifests-in-git.js'
+import { type GithubApp, openGithubApp } from '../support/git/github-app.js'
+import { refunds } from '../support/git/manifests-in-git.js'
 
 const before = refunds([{ name: 'amount' }, { name: 'reason' }])
 const after = refunds([{ name: 'amount', params: { field: 'input.total', target_step_names: ['refund'] } }])

@@ -4,8 +4,8 @@ import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { readConfig } from '../../platform/config.js'
 import { type Database, openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
-import { type GithubApp, openGithubApp, signature, webhookPath, webhookSecret } from '../support/github-app.js'
-import { soon } from '../support/soon.js'
+import { type GithubApp, openGithubApp, signature, webhookPath, webhookSecret } from '../support/git/github-app.js'
+import { soon } from '../support/server/soon.js'
 
 let app: GithubApp
 let db: Database | null = null

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { handlers } from '../../app/handlers/handlers.js'
 import { readConfig } from '../../platform/config.js'
 import { type Database, openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
-import { type GithubApp, openGithubApp, signature, webhookPath, webhookSecret } from '../support/github-app.js'
-import { soon } from '../support/soon.js'
+import { type GithubApp, openGithubApp, signature, webhookPath, webhookSecret } from '../support/git/github-app.js'
+import { soon } from '../support/server/soon.js'
 
 const newSecret = 'the-new-secret-of-this-test'
 

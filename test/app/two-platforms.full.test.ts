@@ -2,9 +2,9 @@
 import type { RepositoryList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { redeliver } from '../github/webhooks.js'
-import { type AppProcess, eventually, openAppProcess, payments, runsOf } from '../support/app-process.js'
-import { freePort, sharedPostgres } from '../support/postgres.js'
-import { type PlatformProcess, serverKey, startProcess } from '../support/process.js'
+import { type AppProcess, eventually, openAppProcess, payments, runsOf } from '../support/server/app-process.js'
+import { freePort, sharedPostgres } from '../support/server/postgres.js'
+import { type PlatformProcess, serverKey, startProcess } from '../support/server/process.js'
 
 const postgres = await sharedPostgres()
 const server = () => ({ SVC_DATABASE_URL: postgres?.freshDatabase() ?? '', SVC_ENCRYPTION_KEY: serverKey })

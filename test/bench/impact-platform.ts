@@ -10,7 +10,7 @@ import {
   type Room,
   readConfig,
 } from '@svc/platform'
-import { tasksOf } from '../support/task-fill.js'
+import { tasksOf } from '../support/http/task-fill.js'
 
 const built = (file: string) => import(new URL(`../../../platform/dist/${file}`, import.meta.url).href)
 const { withSnapshot } = (await built('db/db.js')) as typeof import('../../platform/db/db.js')

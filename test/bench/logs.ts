@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url'
 import type { BatchAnswer } from '@svc/schemas'
 import autocannon from 'autocannon'
 import pg from 'pg'
-import { freePort, startPostgres } from '../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
+import { freePort, startPostgres } from '../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
 import type { Row } from './main.js'
 
 const seconds = 6

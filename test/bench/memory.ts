@@ -1,7 +1,7 @@
 // Memory of the local engine after a million steps.
 import { existsSync, readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
-import { startServe } from '../support/serve.js'
+import { startServe } from '../support/engine/serve.js'
 import type { Row } from './main.js'
 import { step } from './policies.js'
 

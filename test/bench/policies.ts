@@ -2,7 +2,7 @@
 
 import type { PolicyInput } from '@svc/engine'
 import type { Step } from '@svc/schemas'
-import { policyDefaults } from '../support/policy.js'
+import { policyDefaults } from '../support/engine/policy.js'
 
 type Rule = readonly [rule_type: string, params: Record<string, unknown>, others?: Partial<PolicyInput>]
 

@@ -1,5 +1,5 @@
 // The CPU time of the platform for each new agent, which gets the baseline.
-import { startPostgres } from '../support/postgres.js'
+import { startPostgres } from '../support/server/postgres.js'
 import { cpuSeconds } from './cpu.js'
 import { startBench } from './logs.js'
 import type { Row } from './main.js'

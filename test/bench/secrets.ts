@@ -1,6 +1,6 @@
 // Whether the time of an answer reveals an account or a valid key: both kinds are measured in alternation, under the same
 // load.
-import { freePort, startPostgres } from '../support/postgres.js'
+import { freePort, startPostgres } from '../support/server/postgres.js'
 import { startBench } from './logs.js'
 import type { Row } from './main.js'
 

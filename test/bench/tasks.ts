@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { entriesOf } from '../support/list-fill.js'
-import { startPostgres } from '../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
+import { entriesOf } from '../support/http/list-fill.js'
+import { startPostgres } from '../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
 import { connect } from './lists.js'
 import type { Row } from './main.js'
 

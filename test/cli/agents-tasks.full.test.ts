@@ -1,7 +1,7 @@
 // `svc agents`, `svc agent`, `svc tasks` and `svc task` as a member uses them: what governs an agent, and what a task did.
 import type { Agent, AgentList, TaskList } from '@svc/schemas'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type LoggedIn, openLoggedIn } from '../support/logged-in.js'
+import { type LoggedIn, openLoggedIn } from '../support/people/logged-in.js'
 
 let member: LoggedIn
 let desk: Agent

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { calledAs, shellWord } from '../../cli/called-as.js'
-import { startSvc } from '../support/svc.js'
+import { startSvc } from '../support/cli/svc.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const svcFile = realpathSync(join(root, 'cli/bin/svc.js'))

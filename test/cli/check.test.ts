@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
 
 let folder = ''
 const at = (name: string) => join(folder, name)

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { freePort, startPiped, svc } from '../support/closed-pipe.js'
-import { soon } from '../support/soon.js'
+import { freePort, startPiped, svc } from '../support/server/closed-pipe.js'
+import { soon } from '../support/server/soon.js'
 
 const log = 'log.example/org/org_1/1+4722738a+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c'
 const folder = mkdtempSync(join(tmpdir(), 'svc-pipe-'))

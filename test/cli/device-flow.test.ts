@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-config-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

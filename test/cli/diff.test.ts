@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { runSvc as run } from '../support/svc.js'
+import { runSvc as run } from '../support/cli/svc.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-diff-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { runSvc } from '../support/serve.js'
+import { runSvc } from '../support/engine/serve.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-docs-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { runSvc } from '../support/serve.js'
+import { runSvc } from '../support/engine/serve.js'
 
 interface Slip {
   readonly name: string

@@ -6,7 +6,7 @@ import { createChecker } from '@svc/engine/parts'
 import { type Behavior, documents } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-import-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { api_key, type LogEndpoint, problem, type Script, startLogEndpoint } from '../support/log-endpoint.js'
-import { type Finished, type Running, startSvc } from '../support/svc.js'
+import { type Finished, type Running, startSvc } from '../support/cli/svc.js'
+import { api_key, type LogEndpoint, problem, type Script, startLogEndpoint } from '../support/http/log-endpoint.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-import-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))

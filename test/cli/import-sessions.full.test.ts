@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import type { JsonMap } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startPlatform, type TestPlatform } from '../support/platform.js'
-import { claudeLine, sessionId } from '../support/sessions.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { startPlatform, type TestPlatform } from '../support/server/platform.js'
+import { claudeLine, sessionId } from '../support/spans/sessions.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-import-test-'))
 let platform: TestPlatform

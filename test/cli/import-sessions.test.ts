@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Behavior, JsonMap } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
-import { claudeLine, codexLine, sessionId } from '../support/sessions.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { claudeLine, codexLine, sessionId } from '../support/spans/sessions.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-import-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import { createChecker } from '@svc/engine/parts'
 import { type Behavior, documents, type JsonMap } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
-import { otlpRequest, otlpSpan, type ShortSpan } from '../support/otlp.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { otlpRequest, otlpSpan, type ShortSpan } from '../support/spans/otlp.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-import-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonMap, LogList, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { otlpRequest, otlpSpan } from '../support/otlp.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startServe } from '../support/serve.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { startServe } from '../support/engine/serve.js'
+import { discard, startPlatform, type TestPlatform } from '../support/server/platform.js'
+import { otlpRequest, otlpSpan } from '../support/spans/otlp.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-import-test-'))
 let platform: TestPlatform

@@ -7,8 +7,8 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readTraceLine } from '../../engine/convert/trace-line.js'
 import { createStepCheck, toolsDeclaredBy } from '../../engine/convert/trace-step.js'
-import { engineHere } from '../support/local-engine.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { engineHere } from '../support/engine/local-engine.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-import-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -7,8 +7,8 @@ import { createChecker } from '@svc/engine/parts'
 import { type Behavior, documents } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { sharedData } from '../support/shared.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { sharedData } from '../support/server/shared.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-import-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))

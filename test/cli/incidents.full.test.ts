@@ -1,7 +1,7 @@
 // `svc incidents`, `svc incident` and `svc policies` as a member uses them: what one prints is what one runs next.
 import type { IncidentList } from '@svc/schemas'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type LoggedIn, openLoggedIn } from '../support/logged-in.js'
+import { type LoggedIn, openLoggedIn } from '../support/people/logged-in.js'
 
 let member: LoggedIn
 beforeAll(async () => {

@@ -6,8 +6,8 @@ import { pathToFileURL } from 'node:url'
 import { manifestSchema, testFileSchema, validateText } from '@svc/engine/parts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { startLanguageServer } from '../support/language-server.js'
-import { runSvc } from '../support/serve.js'
+import { startLanguageServer } from '../support/engine/language-server.js'
+import { runSvc } from '../support/engine/serve.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-init-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -5,9 +5,9 @@ import type { PolicyInput } from '@svc/engine'
 import { formatVerifier, signerOf } from '@svc/proof'
 import type { BundleVerdict, JsonMap } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openAuditorFolder, verifyWithBoth } from '../support/bundle.js'
-import { bundleOf, policiesOf, SketchedLog, trust } from '../support/sketched-log.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { openAuditorFolder, verifyWithBoth } from '../support/log/bundle.js'
+import { bundleOf, policiesOf, SketchedLog, trust } from '../support/log/sketched-log.js'
 
 const auditor = openAuditorFolder()
 afterAll(() => auditor.clear())

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BatchAnswer } from '@svc/schemas'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type LoggedIn, openLoggedIn } from '../support/logged-in.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { type LoggedIn, openLoggedIn } from '../support/people/logged-in.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-replay-'))
 const file = (name: string, text: string) => {

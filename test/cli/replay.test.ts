@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-replay-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import type { Account, Report } from '@svc/schemas'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { saveSession } from '../../cli/account/session-file.js'
-import { sha256Of } from '../support/reports.js'
-import { startSvc } from '../support/svc.js'
+import { startSvc } from '../support/cli/svc.js'
+import { sha256Of } from '../support/reports/reports.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-report-'))
 const id = `rep_${'a'.repeat(32)}`

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createChecker } from '@svc/engine/parts'
 import { type Behavior, documents, propertyWords, stepWords, verbProblem } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
-import { runSvc } from '../support/serve.js'
+import { runSvc } from '../support/engine/serve.js'
 
 const check = createChecker(Object.values(documents))('behavior.json')
 const page = readFileSync(new URL('../../docs/steps.md', import.meta.url), 'utf8')

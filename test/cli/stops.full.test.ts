@@ -1,7 +1,7 @@
 // `svc stop`, `svc stops` and `svc resume` as a member uses them in an emergency: what one prints is what one runs next.
 import type { Stop } from '@svc/schemas'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type LoggedIn, openLoggedIn } from '../support/logged-in.js'
+import { type LoggedIn, openLoggedIn } from '../support/people/logged-in.js'
 
 let member: LoggedIn
 beforeAll(async () => {

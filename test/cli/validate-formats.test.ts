@@ -3,8 +3,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { sarifProblems } from '../support/sarif.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { sarifProblems } from '../support/engine/sarif.js'
 
 const path = join(mkdtempSync(join(tmpdir(), 'svc-formats-')), 'a,b.yaml')
 const policy = (index: number) =>

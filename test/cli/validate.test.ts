@@ -6,8 +6,8 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Finding } from '@svc/engine/parts'
 import { afterAll, describe, expect, it } from 'vitest'
-import { expectedFindings, invalidFolder, placesOf } from '../support/invalid-manifests.js'
-import { runSvc } from '../support/serve.js'
+import { expectedFindings, invalidFolder, placesOf } from '../support/engine/invalid-manifests.js'
+import { runSvc } from '../support/engine/serve.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-validate-'))
 // Node removes no folder whose path is too long.

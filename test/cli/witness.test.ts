@@ -17,8 +17,8 @@ import {
   verifySignature,
 } from '@svc/proof'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runSvc } from '../support/svc.js'
-import { startWitness, type WitnessProcess } from '../support/witness.js'
+import { runSvc } from '../support/cli/svc.js'
+import { startWitness, type WitnessProcess } from '../support/log/witness.js'
 
 const origin = 'log.example/org/org_1/1'
 const log = signerOf(origin, 'note', Buffer.alloc(32, 1))

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import type { Account, ApiKeyList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { saveSession } from '../../cli/account/session-file.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { soon } from '../support/soon.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { type MailServer, startMailServer } from '../support/people/mail.js'
+import { signedIn } from '../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../support/server/platform.js'
+import { soon } from '../support/server/soon.js'
 
 let mails: MailServer
 let platform: TestPlatform

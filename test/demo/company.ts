@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { JsonMap, MadeAssignment, RepositoryList } from '@svc/schemas'
 import { type FakeGithub, startFakeGithub } from '../github/fake-github.js'
-import { freePort } from '../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
+import { freePort } from '../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
 import { airline } from './airline.js'
 
 const root = fileURLToPath(new URL(import.meta.url.includes('/test/dist/') ? '../../../' : '../../', import.meta.url))

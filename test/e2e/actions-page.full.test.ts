@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { blocksOf, makeClone, matches, openTerminal, type Terminal } from '../support/page.js'
-import { freePort } from '../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
+import { blocksOf, makeClone, matches, openTerminal, type Terminal } from '../support/people/page.js'
+import { freePort } from '../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
 
 const page = 'docs/actions.md'
 const hasAll = ['bash', 'curl', 'python3'].every((name) => spawnSync(name, ['--version']).status === 0)

@@ -11,9 +11,9 @@ import type {
   Verification,
 } from '@svc/schemas'
 import { describe, expect, it, vi } from 'vitest'
-import { freePort, sharedPostgres } from '../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
-import { soon, untilDone } from '../support/soon.js'
+import { freePort, sharedPostgres } from '../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
+import { soon, untilDone } from '../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 

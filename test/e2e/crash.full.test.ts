@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { parseCheckpoint, parseNote, verifyConsistency } from '@svc/proof'
 import type { BatchAnswer, ConsistencyProof, LogCheckpoint, LoggedStep, TaskChain, Verification } from '@svc/schemas'
 import { describe, expect, it, vi } from 'vitest'
-import { freePort, sharedPostgres } from '../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
-import { soon } from '../support/soon.js'
+import { freePort, sharedPostgres } from '../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
+import { soon } from '../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 

@@ -7,8 +7,8 @@ import { readConfig } from '@svc/platform'
 import type { JobList, PlatformReadiness } from '@svc/schemas'
 import { afterAll, expect, it, vi } from 'vitest'
 import { openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
-import { readExposition } from '../support/exposition.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
+import { readExposition } from '../support/http/exposition.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
 
 const seconds = Number(process.env.SVC_LOAD_SECONDS ?? 10)
 const writers = 8

@@ -1,10 +1,10 @@
 // A local engine that delivers its incidents to a platform which is away, killed and started again: each arrives once.
 import type { IncidentList, IncidentOccurrenceList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type PlatformProcess, startProcess } from '../support/process.js'
-import { type Serve, startServe } from '../support/serve.js'
-import { type SiteProcess, siteProcess } from '../support/site-process.js'
-import { soon } from '../support/soon.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
+import { type SiteProcess, siteProcess } from '../support/server/site-process.js'
+import { soon } from '../support/server/soon.js'
 
 describe('incidents of svc serve with a platform', () => {
   let platform: PlatformProcess

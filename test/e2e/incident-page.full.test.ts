@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { Incident } from '@svc/schemas'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startBrowser } from '../support/browser.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startBrowser } from '../support/people/browser.js'
+import { type MailServer, startMailServer } from '../support/people/mail.js'
+import { discard, startPlatform, type TestPlatform } from '../support/server/platform.js'
 
 const browser = await startBrowser()
 afterAll(() => browser?.close())

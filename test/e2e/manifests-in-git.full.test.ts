@@ -16,12 +16,12 @@ import type {
   WebhookSecret,
 } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { bareRepository } from '../support/git-host.js'
-import { logIn, signIn } from '../support/local-login.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
-import { type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
+import { bareRepository } from '../support/git/git-host.js'
+import { logIn, signIn } from '../support/people/local-login.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
+import { soon } from '../support/server/soon.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-manifests-in-git-'))
 const roots = join(folder, 'repositories')

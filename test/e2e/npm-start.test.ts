@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { soon } from '../support/soon.js'
+import { soon } from '../support/server/soon.js'
 
 const data_dir = mkdtempSync(join(tmpdir(), 'svc-npm-start-'))
 const children: ChildProcess[] = []

@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url'
 import { parseManifest, runTests } from '@svc/engine'
 import type { OfferList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { logIn, signIn } from '../support/local-login.js'
-import { startMailServer } from '../support/mail.js'
-import { blocksOf, makeClone, matches, openTerminal, type Terminal } from '../support/page.js'
-import { freePort } from '../support/postgres.js'
-import { type PlatformProcess, runPlatform, startProcess } from '../support/process.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { logIn, signIn } from '../support/people/local-login.js'
+import { startMailServer } from '../support/people/mail.js'
+import { blocksOf, makeClone, matches, openTerminal, type Terminal } from '../support/people/page.js'
+import { freePort } from '../support/server/postgres.js'
+import { type PlatformProcess, runPlatform, startProcess } from '../support/server/process.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 /** Commands of the command line alone, in many processes. */

@@ -1,7 +1,7 @@
 // The recorded runs, where they are available: every task verifies, no step is blocked, a second import adds nothing.
 import { describe, expect, it } from 'vitest'
-import { sharedPostgres } from '../support/postgres.js'
-import { sharedData } from '../support/shared.js'
+import { sharedPostgres } from '../support/server/postgres.js'
+import { sharedData } from '../support/server/shared.js'
 import { importRuns } from './runs.js'
 
 const file = sharedData('agent-runs/airline-service.jsonl')

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TaskList, Verification } from '@svc/schemas'
-import { freePort, startPostgres } from '../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
+import { freePort, startPostgres } from '../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
 
 interface Summary {
   readonly runs: number

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EngineHealth, EngineIntervals } from '@svc/schemas'
 import { expect, it, vi } from 'vitest'
-import { freePort } from '../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
-import { startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
+import { startServe } from '../support/engine/serve.js'
+import { freePort } from '../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
+import { soon } from '../support/server/soon.js'
 
 it('enforcing, stale_cache, a restart, stale_cache, enforcing', async () => {
   const data_dir = mkdtempSync(join(tmpdir(), 'svc-away-'))

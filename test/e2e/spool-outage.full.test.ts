@@ -5,10 +5,10 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import type { EngineHealth, TaskList, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type PlatformProcess, startProcess } from '../support/process.js'
-import { type Serve, startServe } from '../support/serve.js'
-import { type SiteProcess, siteProcess } from '../support/site-process.js'
-import { soon } from '../support/soon.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
+import { type SiteProcess, siteProcess } from '../support/server/site-process.js'
+import { soon } from '../support/server/soon.js'
 
 const steps = Number(process.env.SVC_SPOOL_STEPS ?? 4000)
 const outageMs = Number(process.env.SVC_OUTAGE_SECONDS ?? 3) * 1000

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { sharedPostgres } from '../support/postgres.js'
-import { startProcess } from '../support/process.js'
-import { soon } from '../support/soon.js'
+import { sharedPostgres } from '../support/server/postgres.js'
+import { startProcess } from '../support/server/process.js'
+import { soon } from '../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 const folder = mkdtempSync(join(tmpdir(), 'svc-start-'))

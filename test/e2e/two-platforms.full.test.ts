@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EventList, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { sharedPostgres } from '../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
-import { soon } from '../support/soon.js'
+import { sharedPostgres } from '../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
+import { soon } from '../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 const tasks = 2000

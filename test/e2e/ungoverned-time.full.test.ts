@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EngineHealth, EngineIntervals } from '@svc/schemas'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { discard, startPlatform as startOwnPlatform } from '../support/platform.js'
-import { freePort } from '../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
-import { type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
+import { discard, startPlatform as startOwnPlatform } from '../support/server/platform.js'
+import { freePort } from '../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
+import { soon } from '../support/server/soon.js'
 
 describe('ungoverned time of real processes', async () => {
   const data_dir = mkdtempSync(join(tmpdir(), 'svc-ungoverned-'))

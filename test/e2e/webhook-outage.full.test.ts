@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Action, DeliveryList, IncidentList, MadeAction } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { freePort } from '../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
-import { soon } from '../support/soon.js'
+import { freePort } from '../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/server/process.js'
+import { soon } from '../support/server/soon.js'
 
 const hasPython = spawnSync('python3', ['--version']).status === 0
 /** Failed attempts, after which the receiver is back: the second comes 5 s after the first, the fifth 75 s. */

@@ -5,7 +5,7 @@ import { type JsonMap, type Step, verbsOf } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { leafRules } from '../../engine/rules/registry.js'
-import { analysisOf } from '../support/analysis.js'
+import { analysisOf } from '../support/engine/analysis.js'
 
 const manifests = Number(process.env.SVC_FUZZ_MANIFESTS ?? 200)
 const seed = 20_261 + manifests - 400

@@ -4,7 +4,7 @@ import { type compile, onAgent, parseManifest, Task } from '@svc/engine'
 import type { JsonMap, Step } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { analysisOf } from '../support/analysis.js'
+import { analysisOf } from '../support/engine/analysis.js'
 
 const manifests = Number(process.env.SVC_FUZZ_MANIFESTS ?? 150)
 const walks = 40

@@ -4,7 +4,7 @@ import { compile, Task } from '@svc/engine'
 import { type Analysis, findingKinds, type Goal } from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { analysisOf, casesIn, type Fault, type Honest, inputsOf, manifestOf } from '../support/analysis.js'
+import { analysisOf, casesIn, type Fault, type Honest, inputsOf, manifestOf } from '../support/engine/analysis.js'
 
 const faults = ['faults-alone.yaml', 'faults-together.yaml'].flatMap((file) => casesIn<Fault>(file))
 const root = new URL('../../', import.meta.url)

@@ -9,8 +9,8 @@ import type { PolicyInput } from '../../engine/policy/policy-input.js'
 import type { Violation } from '../../engine/rules/rule.js'
 import { evaluationWriter } from '../../engine/serve/answer.js'
 import { Task } from '../../engine/task/task.js'
-import { policyDefaults } from '../support/policy.js'
-import { type Serve, startServe } from '../support/serve.js'
+import { policyDefaults } from '../support/engine/policy.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
 
 const rule = (name: string, severity: string, more = '') =>
   `  - {name: ${name}, rule_type: field_not_empty, params: {field: step_name}, severity: ${severity}, scope: step_execution${more}}\n`

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
-import { startTracePlatform } from '../support/trace-platform.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
+import { startTracePlatform } from '../support/engine/trace-platform.js'
+import { soon } from '../support/server/soon.js'
 
 const total = Number(process.env.SVC_SPOOL_STEPS || 20_000)
 const workers = 16

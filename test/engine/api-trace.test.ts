@@ -3,10 +3,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EngineHealth, Evaluation } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { answerWith } from '../support/changing-source.js'
-import { runSvc, type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
-import { startTracePlatform, type TracePlatform } from '../support/trace-platform.js'
+import { answerWith } from '../support/engine/changing-source.js'
+import { runSvc, type Serve, startServe } from '../support/engine/serve.js'
+import { startTracePlatform, type TracePlatform } from '../support/engine/trace-platform.js'
+import { soon } from '../support/server/soon.js'
 
 const running: Serve[] = []
 const platforms: TracePlatform[] = []

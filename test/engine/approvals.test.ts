@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Evaluation, RecordedStep } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { approvalCases, approvalManifest, type Entrance, namedStep, play } from '../support/approvals.js'
-import { runSvc, type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
+import { runSvc, type Serve, startServe } from '../support/engine/serve.js'
+import { approvalCases, approvalManifest, type Entrance, namedStep, play } from '../support/http/approvals.js'
+import { soon } from '../support/server/soon.js'
 
 let serve: Serve
 beforeAll(async () => {

@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import type { Evaluation, RecordedStep } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { runSvc, type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
+import { runSvc, type Serve, startServe } from '../support/engine/serve.js'
+import { soon } from '../support/server/soon.js'
 
 const exec = { step_type: 'step.exec', step_name: 'make', input: { target: 'all' }, output: { text: 'secret' } }
 const context = { agent_id: 'a', environment: 'test', risk_classification: 'limited' }

@@ -5,10 +5,10 @@ import { rules } from '@svc/engine'
 import type { EffectivePolicies, EvaluateRequest, PolicyResult, RecordRequest } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fileSink } from '../../engine/trace/sinks/file.js'
-import { answerWith, changingSource, type SentManifest } from '../support/changing-source.js'
-import { engineHere } from '../support/local-engine.js'
-import { changesAfter, type LongTask, longTasks, taskLength } from '../support/long-tasks.js'
-import { folderWith } from '../support/serve.js'
+import { answerWith, changingSource, type SentManifest } from '../support/engine/changing-source.js'
+import { engineHere } from '../support/engine/local-engine.js'
+import { folderWith } from '../support/engine/serve.js'
+import { changesAfter, type LongTask, longTasks, taskLength } from '../support/log/long-tasks.js'
 
 const folder = folderWith({})
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

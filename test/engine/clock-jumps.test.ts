@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { policiesIn } from '../../engine/source/fetch.js'
 import { emptyMemory, learn } from '../../engine/source/memory.js'
-import { answerWith } from '../support/changing-source.js'
-import { engineHere } from '../support/local-engine.js'
+import { answerWith } from '../support/engine/changing-source.js'
+import { engineHere } from '../support/engine/local-engine.js'
 
 const begin = Date.UTC(2026, 0, 5, 9)
 const timeout = 600_000

@@ -3,8 +3,8 @@ import { createReplay, samePolicies } from '@svc/engine/parts'
 import type { JsonMap, Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { compareTasks } from '../../engine/impact/compare-tasks.js'
-import { policyDefaults } from '../support/policy.js'
-import { numbers, pick, type Random, randomGiven, randomPair } from '../support/policy-pairs.js'
+import { policyDefaults } from '../support/engine/policy.js'
+import { numbers, pick, type Random, randomGiven, randomPair } from '../support/engine/policy-pairs.js'
 
 type Policies = Parameters<typeof samePolicies>[0]
 

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { openDecisionFile } from '../../engine/serve/decision-file.js'
 import { maxOpen } from '../../engine/serve/decisions.js'
 import { baselineSource } from '../../engine/source/baseline.js'
-import { engineHere } from '../support/local-engine.js'
+import { engineHere } from '../support/engine/local-engine.js'
 
 const parent = mkdtempSync(join(tmpdir(), 'svc-decisions-'))
 afterAll(() => rmSync(parent, { recursive: true, force: true }))

@@ -1,7 +1,7 @@
 // The directions that the diff of manifests reports, against evaluation: many pairs, and differences at each parameter.
 import { expect, it } from 'vitest'
 import { leafRules } from '../../engine/rules/registry.js'
-import { checkPairs } from '../support/diff-evaluation.js'
+import { checkPairs } from '../support/engine/diff-evaluation.js'
 
 const count = 100_000
 

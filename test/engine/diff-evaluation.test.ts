@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { leafRules } from '../../engine/rules/registry.js'
 import { targetDirections } from '../../engine/rules/stricter.js'
-import { checkPairs } from '../support/diff-evaluation.js'
+import { checkPairs } from '../support/engine/diff-evaluation.js'
 
 const count = 2000
 

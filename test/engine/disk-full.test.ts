@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EngineHealth, Problem } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
-import { startTracePlatform, type TracePlatform } from '../support/trace-platform.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
+import { startTracePlatform, type TracePlatform } from '../support/engine/trace-platform.js'
+import { soon } from '../support/server/soon.js'
 
 const running: Serve[] = []
 const platforms: TracePlatform[] = []

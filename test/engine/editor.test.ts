@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseManifest, rules } from '@svc/engine'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { type Completion, type LanguageServer, startLanguageServer } from '../support/language-server.js'
+import { type Completion, type LanguageServer, startLanguageServer } from '../support/engine/language-server.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const schema = (name: string) => join(root, 'schemas', name)

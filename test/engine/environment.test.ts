@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { unknownVariables, variables } from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
-import { freePort } from '../support/postgres.js'
-import { runPlatform } from '../support/process.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { freePort } from '../support/server/postgres.js'
+import { runPlatform } from '../support/server/process.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const sources = ['proof', 'engine', 'cli', 'platform', 'app', 'action'].flatMap((name) =>

@@ -4,7 +4,7 @@ import { compile, materialise, Task } from '@svc/engine'
 import { type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { leafRules } from '../../engine/rules/registry.js'
-import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/cases.js'
+import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/engine/cases.js'
 
 interface Condition {
   readonly rule_type: string

@@ -13,7 +13,7 @@ import {
 } from '@svc/engine/parts'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { sarifProblems } from '../support/sarif.js'
+import { sarifProblems } from '../support/engine/sarif.js'
 
 const names = parse(readFileSync(new URL('../cases/hostile-names.yaml', import.meta.url), 'utf8')) as string[]
 const place = { file: 'a.yaml', line: 1, column: 1, path: '' }

@@ -1,7 +1,7 @@
 // A client that reads only the answer can follow it: it posts the steps of the remedy and evaluates again.
 import type { Evaluation, RecordedStep } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Serve, startServe } from '../support/serve.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
 
 let serve: Serve
 beforeAll(async () => {

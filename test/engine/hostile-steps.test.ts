@@ -4,8 +4,8 @@ import { compile, type PolicyInput, rules, Task } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { policiesFor, ruleCases } from '../support/cases.js'
-import { policyDefaults } from '../support/policy.js'
+import { policiesFor, ruleCases } from '../support/engine/cases.js'
+import { policyDefaults } from '../support/engine/policy.js'
 
 const runs = Number(process.env.SVC_FUZZ_STEPS ?? 500)
 

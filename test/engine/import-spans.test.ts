@@ -14,7 +14,7 @@ import { readOtlp, readOtlpText } from '../../engine/convert/otel/otlp.js'
 import type { Span } from '../../engine/convert/otel/span.js'
 import { stepsOfSpans } from '../../engine/convert/otel/steps-of-spans.js'
 import type { ToolMap } from '../../engine/convert/tools.js'
-import { otlpRequest, otlpSpan, type ShortSpan, spansBegin } from '../support/otlp.js'
+import { otlpRequest, otlpSpan, type ShortSpan, spansBegin } from '../support/spans/otlp.js'
 
 interface SpansCase {
   readonly name: string

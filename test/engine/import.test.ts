@@ -14,7 +14,7 @@ import { taskIdOf } from '../../engine/convert/task-id.js'
 import { type Guess, guessOf } from '../../engine/convert/tool-guess.js'
 import { meaningOf, type ToolMap } from '../../engine/convert/tools.js'
 import { type TranscriptReading, toolsIn } from '../../engine/convert/transcript.js'
-import { hangMs } from '../support/hang.js'
+import { hangMs } from '../support/server/hang.js'
 
 interface TranscriptCase {
   readonly name: string

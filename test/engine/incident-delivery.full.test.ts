@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { runSvc, type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
+import { runSvc, type Serve, startServe } from '../support/engine/serve.js'
+import { soon } from '../support/server/soon.js'
 
 const running: Serve[] = []
 const servers: Server[] = []

@@ -1,7 +1,7 @@
 // The slips that authors of manifests make most: each with its id, place and exact message, through the core.
 import { validateFiles } from '@svc/engine'
 import { describe, expect, it } from 'vitest'
-import { expectedFindings, invalidManifests, placesOf } from '../support/invalid-manifests.js'
+import { expectedFindings, invalidManifests, placesOf } from '../support/engine/invalid-manifests.js'
 
 const now = Date.UTC(2026, 10, 22)
 

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { addAll, allLines, journals, linesOf, removeFirst } from '../support/journals.js'
+import { addAll, allLines, journals, linesOf, removeFirst } from '../support/engine/journals.js'
 
 const { parent, opened, kill } = journals()
 let names = 0

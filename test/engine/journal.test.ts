@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync,
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openJournal } from '../../engine/trace/journal/journal.js'
-import { addAll, allLines, journalLimits, journals, linesOf, removeFirst } from '../support/journals.js'
+import { addAll, allLines, journalLimits, journals, linesOf, removeFirst } from '../support/engine/journals.js'
 
 const { parent, opened, kill } = journals()
 let names = 0

@@ -1,6 +1,6 @@
 // The same through many kills.
 import { expect, it } from 'vitest'
-import { killUnderLoad, stillBlocked } from '../support/killed-engine.js'
+import { killUnderLoad, stillBlocked } from '../support/engine/killed-engine.js'
 
 const kills = 20
 

@@ -1,6 +1,6 @@
 // kill -9 under load forgets no history of a task.
 import { expect, it } from 'vitest'
-import { killUnderLoad, stillBlocked } from '../support/killed-engine.js'
+import { killUnderLoad, stillBlocked } from '../support/engine/killed-engine.js'
 
 const kills = 3
 

@@ -14,11 +14,11 @@ import { join } from 'node:path'
 import type { Evaluation } from '@svc/schemas'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { openLastSteps } from '../../engine/trace/memory/last-steps.js'
-import { answerWith, platformAgent } from '../support/changing-source.js'
-import { type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
-import { callsOf } from '../support/task-calls.js'
-import { startTracePlatform } from '../support/trace-platform.js'
+import { answerWith, platformAgent } from '../support/engine/changing-source.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
+import { callsOf } from '../support/engine/task-calls.js'
+import { startTracePlatform } from '../support/engine/trace-platform.js'
+import { soon } from '../support/server/soon.js'
 
 const payment = { step_type: 'step.exec', step_name: 'pay' }
 const limit = {

@@ -6,7 +6,7 @@ import type { Behavior } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openDecisionFile } from '../../engine/serve/decision-file.js'
 import { baselineSource } from '../../engine/source/baseline.js'
-import { engineHere } from '../support/local-engine.js'
+import { engineHere } from '../support/engine/local-engine.js'
 
 const data = mkdtempSync(join(tmpdir(), 'svc-late-'))
 afterAll(() => rmSync(data, { recursive: true, force: true }))

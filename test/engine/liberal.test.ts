@@ -3,7 +3,7 @@ import type { Evaluation, LocalRegistration, RecordedStep } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createNullRemoval } from '../../engine/check/null-members.js'
 import { parseTimestamp } from '../../schemas/steps.js'
-import { type Serve, startServe } from '../support/serve.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
 
 const policies = `
 name: Levels

@@ -2,7 +2,7 @@
 import { compile, type PolicyInput, Task } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
-import { hangMs } from '../support/hang.js'
+import { hangMs } from '../support/server/hang.js'
 
 function evaluated(rule_type: string, params: object, steps: readonly Step[], step: Step, facts = {}) {
   const policy = { id: 1, name: 'p', rule_type, params, scope: 'step_execution', severity: 'low', enabled: true }

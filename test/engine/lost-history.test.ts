@@ -4,7 +4,7 @@ import { compile, type PolicyInput, Task } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { policyDefaults } from '../support/policy.js'
+import { policyDefaults } from '../support/engine/policy.js'
 
 interface Case {
   readonly name: string

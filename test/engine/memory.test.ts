@@ -7,8 +7,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { MemoryLabel } from '../../engine/memory/labels.js'
 import { createMemoryTable, type MemoryTable } from '../../engine/memory/table.js'
 import { memoryFile } from '../../engine/trace/memory/memory-file.js'
-import { type EngineHere, engineHere } from '../support/local-engine.js'
-import { type MemoryStep, memoryCases, stepOf } from '../support/memory-cases.js'
+import { type EngineHere, engineHere } from '../support/engine/local-engine.js'
+import { type MemoryStep, memoryCases, stepOf } from '../support/engine/memory-cases.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-memory-'))
 afterEach(() => rmSync(folder, { recursive: true, force: true }))

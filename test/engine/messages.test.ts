@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Evaluation, MinimalEvaluation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askMessage, messages, noticeMessage, rejectedMessage } from '../../engine/policy/messages.js'
-import { type Serve, startServe } from '../support/serve.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
 
 const sourcesIn = (folder: string) =>
   readdirSync(folder).flatMap((file) => (file.endsWith('.ts') ? [readFileSync(`${folder}/${file}`, 'utf8')] : []))

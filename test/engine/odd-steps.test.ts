@@ -9,8 +9,8 @@ import { createRecall, fileBytes } from '../../engine/trace/recall/recall.js'
 import { isDeeperThan } from '../../proof/json/depth.js'
 import { requestJson } from '../../proof/json/request-json.js'
 import { parseStoredJson } from '../../proof/json/strict-json.js'
-import { deepObject, oddObject, rejectedValues } from '../support/odd-json.js'
-import { runSvc, type Serve, startServe } from '../support/serve.js'
+import { deepObject, oddObject, rejectedValues } from '../support/engine/odd-json.js'
+import { runSvc, type Serve, startServe } from '../support/engine/serve.js'
 
 const seed = Number(process.env.SVC_HONEST_SEED ?? Date.now() % 2 ** 31)
 

@@ -1,9 +1,9 @@
 // Lines that wait for another location of the trace are named at each start.
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
-import { callsOf, gate } from '../support/task-calls.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
+import { callsOf, gate } from '../support/engine/task-calls.js'
+import { soon } from '../support/server/soon.js'
 
 const started: Serve[] = []
 afterEach(async () => {

@@ -4,7 +4,7 @@ import type { RuleContext } from '@svc/engine/parts'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { expect, it } from 'vitest'
-import { hangMs } from '../support/hang.js'
+import { hangMs } from '../support/server/hang.js'
 
 type Use = 'anchored' | 'search'
 /** The long run has SVC_PATTERNS=40000, and a tenth of them on long texts. */

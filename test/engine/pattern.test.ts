@@ -5,7 +5,7 @@ import { baseline } from '@svc/library'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { afterAll, describe, expect, it } from 'vitest'
-import { hangMs } from '../support/hang.js'
+import { hangMs } from '../support/server/hang.js'
 
 type Use = 'anchored' | 'search'
 const uses: readonly Use[] = ['anchored', 'search']

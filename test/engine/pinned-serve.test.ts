@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { EffectivePolicies, EngineHealth, Evaluation } from '@svc/schemas'
 import { afterEach, describe, expect, it } from 'vitest'
-import { answerWith, type SentManifest } from '../support/changing-source.js'
-import { type Serve, startServe } from '../support/serve.js'
+import { answerWith, type SentManifest } from '../support/engine/changing-source.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
 
 const version = (sha: string): SentManifest => ({
   manifest_id: 'man_1',

@@ -6,9 +6,9 @@ import type { EffectivePolicies, Evaluation, Policy } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readLines } from '../../engine/trace/recall/read-lines.js'
 import { fileSink } from '../../engine/trace/sinks/file.js'
-import { answerWith, changingSource, type SentManifest, type SentPolicy } from '../support/changing-source.js'
-import { type EngineHere, engineHere } from '../support/local-engine.js'
-import { folderWith } from '../support/serve.js'
+import { answerWith, changingSource, type SentManifest, type SentPolicy } from '../support/engine/changing-source.js'
+import { type EngineHere, engineHere } from '../support/engine/local-engine.js'
+import { folderWith } from '../support/engine/serve.js'
 
 const folder = folderWith({})
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Serve, startServe } from '../support/serve.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
 
 const root = import.meta.url.includes('/test/dist/') ? '../../engine/' : './'
 const agent = fileURLToPath(new URL(`${root}python-agent/agent.py`, import.meta.url))

@@ -6,10 +6,10 @@ import { baseline } from '@svc/library'
 import type { CommittedResult, LogRecord } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { materialise } from '../../engine/manifest/materialise.js'
-import { openAuditorFolder, verifyWithBoth } from '../support/bundle.js'
-import { rejudgedBundle, rejudgedEntries } from '../support/rejudge.js'
-import { bundleOf, entriesOf, policiesOf, SketchedLog, trust } from '../support/sketched-log.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { openAuditorFolder, verifyWithBoth } from '../support/log/bundle.js'
+import { rejudgedBundle, rejudgedEntries } from '../support/log/rejudge.js'
+import { bundleOf, entriesOf, policiesOf, SketchedLog, trust } from '../support/log/sketched-log.js'
 
 /** Each takes 0.2 s; SVC_REJUDGE_TRIES=200 is the long run. */
 const tries = Number(process.env.SVC_REJUDGE_TRIES ?? 20)

@@ -2,8 +2,8 @@
 import type { RejudgedEntry } from '@svc/engine/parts'
 import type { CommittedResult, LogRecord, RejudgeVerdict } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
-import { rejudgedEntries as rejudged } from '../support/rejudge.js'
-import { entriesOf, policiesOf, SketchedLog } from '../support/sketched-log.js'
+import { rejudgedEntries as rejudged } from '../support/log/rejudge.js'
+import { entriesOf, policiesOf, SketchedLog } from '../support/log/sketched-log.js'
 
 const twoRefunds = policiesOf([
   { rule_type: 'execution_max_steps', params: { step_type: { step_names: ['refund'] }, max_steps: 2 } },

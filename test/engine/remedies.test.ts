@@ -5,7 +5,7 @@ import { compile, materialise, Task } from '@svc/engine'
 import { canonicalType, type JsonMap, parseTimestamp, type Step, type ViolationDetails } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { policiesFor, type RuleCase, ruleCases } from '../support/cases.js'
+import { policiesFor, type RuleCase, ruleCases } from '../support/engine/cases.js'
 
 const occasions = { agent_registration: 'registration', step_execution: 'step', task_execution: 'end' } as const
 

@@ -10,9 +10,9 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { registrationFacts } from '../../engine/agent/registration.js'
 import { domainNames, readDomain } from '../protection/corpus.js'
 import { play, policiesOf } from '../protection/play.js'
-import { explainedAnswers, namesOf, policiesIn, replayAnswers } from '../support/replay.js'
-import { sharedData } from '../support/shared.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { explainedAnswers, namesOf, policiesIn, replayAnswers } from '../support/engine/replay.js'
+import { sharedData } from '../support/server/shared.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-replay-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

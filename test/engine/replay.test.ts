@@ -6,7 +6,7 @@ import { actionDigest } from '@svc/proof'
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { policyDefaults } from '../support/policy.js'
+import { policyDefaults } from '../support/engine/policy.js'
 
 type Line = string | (JsonMap & { readonly approves?: Step })
 

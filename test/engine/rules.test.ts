@@ -2,7 +2,7 @@
 import { compile, materialise, type PolicyInput, rules, Task } from '@svc/engine'
 import { parseTimestamp } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
-import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/cases.js'
+import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/engine/cases.js'
 
 const cases = ruleCases()
 const occasions = { agent_registration: 'registration', step_execution: 'step', task_execution: 'end' } as const

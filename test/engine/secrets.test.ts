@@ -1,7 +1,7 @@
 // Credentials in settings: none is printed, and none is in the answers of the local engine.
 import { afterEach, describe, expect, it } from 'vitest'
-import { runSvc, type Serve, startServe } from '../support/serve.js'
-import { startTracePlatform } from '../support/trace-platform.js'
+import { runSvc, type Serve, startServe } from '../support/engine/serve.js'
+import { startTracePlatform } from '../support/engine/trace-platform.js'
 
 const running: Serve[] = []
 afterEach(async () => {

@@ -6,7 +6,7 @@ import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { type Delivery, type Rejection, startSender } from '../../engine/trace/delivery/sender.js'
 import { orDropped } from '../../engine/trace/delivery/spooled.js'
 import { type Journal, openJournal } from '../../engine/trace/journal/journal.js'
-import { soon } from '../support/soon.js'
+import { soon } from '../support/server/soon.js'
 
 const parent = mkdtempSync(join(tmpdir(), 'svc-sender-'))
 afterAll(() => rmSync(parent, { recursive: true, force: true }))

@@ -3,8 +3,8 @@ import { createChecker } from '@svc/engine/parts'
 import { documents, type Evaluation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/cases.js'
-import { type Serve, startServe } from '../support/serve.js'
+import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/engine/cases.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
 
 const whole = { environment: 'development', risk_classification: 'limited' }
 const check = createChecker(Object.values(documents))

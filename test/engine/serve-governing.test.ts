@@ -3,8 +3,8 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EngineHealth, Evaluation, Readiness, ReleasedReservation } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
+import { soon } from '../support/server/soon.js'
 
 const once = `
 name: Once

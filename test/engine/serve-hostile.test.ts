@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import type { EngineHealth, Evaluation, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Serve, type ServeCall, startServe } from '../support/serve.js'
+import { type Serve, type ServeCall, startServe } from '../support/engine/serve.js'
 
 let serve: Serve
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EngineHealth, Evaluation } from '@svc/schemas'
 import { afterEach, describe, expect, it } from 'vitest'
-import { runSvc, type Serve, startServe } from '../support/serve.js'
+import { runSvc, type Serve, startServe } from '../support/engine/serve.js'
 
 const manifest = `
 name: Notes

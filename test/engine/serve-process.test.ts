@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { EngineHealth, Evaluation } from '@svc/schemas'
 import { afterEach, describe, expect, it } from 'vitest'
-import { folderWith, runSvc, type Serve, startServe } from '../support/serve.js'
+import { folderWith, runSvc, type Serve, startServe } from '../support/engine/serve.js'
 
 const policy = (name: string, more = '') =>
   `  - {name: ${name}, rule_type: field_not_empty, params: {field: step_name}, severity: critical, scope: step_execution${more}}\n`

@@ -1,7 +1,7 @@
 // The integration pattern: evaluate, record, end_task; and its trace.
 import type { EndedTask, EngineHealth, Evaluation, LocalRegistration, RecordedStep } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Serve, startServe } from '../support/serve.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
 
 const desk = `
 name: Desk

@@ -6,8 +6,8 @@ import { apiSource } from '../../engine/source/api.js'
 import { delayBefore, notConnected, waitOf } from '../../engine/source/connection.js'
 import { emptyMemory } from '../../engine/source/memory.js'
 import type { PolicySource } from '../../engine/source/source.js'
-import { policyDefaults } from '../support/policy.js'
-import { soon } from '../support/soon.js'
+import { policyDefaults } from '../support/engine/policy.js'
+import { soon } from '../support/server/soon.js'
 
 const policy = ({ id }: { id: number }) => ({
   ...policyDefaults,

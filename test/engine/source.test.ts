@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import type { EngineHealth, Evaluation, JsonMap } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type LoadState, nextState } from '../../engine/source/state.js'
-import { envFor, named, policy, startEndpoint, wrong } from '../support/policy-endpoint.js'
-import { folderWith, runSvc, type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
+import { folderWith, runSvc, type Serve, startServe } from '../support/engine/serve.js'
+import { envFor, named, policy, startEndpoint, wrong } from '../support/http/policy-endpoint.js'
+import { soon } from '../support/server/soon.js'
 
 const states: readonly LoadState[] = ['enforcing', 'stale_cache', 'none_configured', 'unavailable', 'all_dropped']
 const nothing = { cached: false, expired: false }

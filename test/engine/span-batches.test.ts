@@ -9,7 +9,7 @@ import { wholeOf } from '../../engine/convert/otel/sliced.js'
 import type { Span } from '../../engine/convert/otel/span.js'
 import { type BatchStep, batchOfSpans } from '../../engine/convert/otel/steps-of-batch.js'
 import { stepsOfSpans } from '../../engine/convert/otel/steps-of-spans.js'
-import { otlpSpan, type ShortSpan } from '../support/otlp.js'
+import { otlpSpan, type ShortSpan } from '../support/spans/otlp.js'
 
 /** A call of a tool: with a span or without, with an id or without. */
 interface Call {

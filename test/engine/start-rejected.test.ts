@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import type { EngineHealth, Evaluation } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { envFor, startEndpoint } from '../support/policy-endpoint.js'
-import { runSvc, type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
+import { runSvc, type Serve, startServe } from '../support/engine/serve.js'
+import { envFor, startEndpoint } from '../support/http/policy-endpoint.js'
+import { soon } from '../support/server/soon.js'
 
 let serve: Serve | null = null
 let close: (() => Promise<void>) | null = null

@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Serve, startServe } from '../support/serve.js'
-import { callsOf, exec, gate } from '../support/task-calls.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
+import { callsOf, exec, gate } from '../support/engine/task-calls.js'
 
 let serve: Serve
 afterEach(() => serve.discard())

@@ -7,8 +7,8 @@ import { compile } from '../../engine/policy/compile.js'
 import { createTasks } from '../../engine/serve/tasks.js'
 import { lastStepsInProcess } from '../../engine/trace/memory/last-steps.js'
 import { fileSink } from '../../engine/trace/sinks/file.js'
-import { type Serve, startServe } from '../support/serve.js'
-import { callsOf, exec, gate } from '../support/task-calls.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
+import { callsOf, exec, gate } from '../support/engine/task-calls.js'
 
 let serve: Serve
 afterEach(() => serve.discard())

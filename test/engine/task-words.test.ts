@@ -10,7 +10,7 @@ import { lastStepsInProcess } from '../../engine/trace/memory/last-steps.js'
 import type { Recall } from '../../engine/trace/recall/recall.js'
 import { fileSink } from '../../engine/trace/sinks/file.js'
 import type { Sink } from '../../engine/trace/sinks/sink.js'
-import { policyDefaults } from '../support/policy.js'
+import { policyDefaults } from '../support/engine/policy.js'
 
 const policy = { ...policyDefaults, id: 1, name: 'p', rule_type: 'value_from', severity: 'high' }
 const set = compile([{ ...policy, params: { fields: ['input.account'] } } as unknown as PolicyInput])

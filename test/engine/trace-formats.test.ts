@@ -8,9 +8,9 @@ import { documents, type EngineHealth, type JsonMap } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { attributesOf } from '../../engine/convert/otel/any-value.js'
 import { postSpans } from '../../engine/trace/sinks/otlp.js'
-import { runSvc, type Serve, startServe } from '../support/serve.js'
-import { soon } from '../support/soon.js'
-import { callsOf, gate } from '../support/task-calls.js'
+import { runSvc, type Serve, startServe } from '../support/engine/serve.js'
+import { callsOf, gate } from '../support/engine/task-calls.js'
+import { soon } from '../support/server/soon.js'
 
 const running: Serve[] = []
 const servers: Server[] = []

@@ -8,7 +8,7 @@ import { attributesOf } from '../../engine/convert/otel/any-value.js'
 import { endpointAt, endpointProblem } from '../../engine/trace/sinks/otlp-endpoint.js'
 import type { TraceLine } from '../../engine/trace/sinks/sink.js'
 import { spanOf } from '../../engine/trace/sinks/spans.js'
-import { otlpRequest } from '../support/otlp.js'
+import { otlpRequest } from '../support/spans/otlp.js'
 
 interface SpanCase {
   readonly step: Behavior

@@ -6,7 +6,7 @@ import { agentOfStart, createStepCheck } from '@svc/engine/parts'
 import type { JsonMap, ManifestTests, Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
 
 interface Listed {
   readonly task_id: string

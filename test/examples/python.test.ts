@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Serve, startServe } from '../support/serve.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
 
 const program = fileURLToPath(new URL('../../examples/python/agent.py', import.meta.url))
 const hasPython = spawnSync('python3', ['--version']).status === 0

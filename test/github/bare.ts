@@ -1,6 +1,6 @@
 // A bare repository of Git, read and written with Git's own programs.
 import { execFileSync, spawnSync } from 'node:child_process'
-import type { Files as WholeFiles } from '../support/github.js'
+import type { Files as WholeFiles } from '../support/git/github.js'
 
 /** Path to content; null removes a file. */
 export type Files = Readonly<Record<string, WholeFiles[string] | null>>

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { soon } from '../support/soon.js'
+import { soon } from '../support/server/soon.js'
 import { call, startWithApp, tokenOf } from './client.js'
 import { secondaryLimit, serverError } from './fake-github.js'
 

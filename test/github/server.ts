@@ -1,7 +1,7 @@
 // The HTTP server: the API (also below `/api/v3`), Git's smart protocol, and pages for people.
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { backend } from '../support/git-host.js'
+import { backend } from '../support/git/git-host.js'
 import { type Answer, ApiError, type Call, type Route } from './api.js'
 import { appRoutes } from './app-routes.js'
 import { checkRoutes } from './check-routes.js'

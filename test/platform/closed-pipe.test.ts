@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { freePort, startPiped, svcPlatform } from '../support/closed-pipe.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { soon } from '../support/soon.js'
+import { freePort, startPiped, svcPlatform } from '../support/server/closed-pipe.js'
+import { sharedPostgres } from '../support/server/postgres.js'
+import { soon } from '../support/server/soon.js'
 
 describe('a command whose output is closed', () => {
   it.each([

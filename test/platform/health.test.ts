@@ -1,13 +1,13 @@
 // The public health of a platform, and the fields that a valid credential adds.
 import { type PlatformHealth, productVersion } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { readExposition } from '../support/exposition.js'
-import { logSteps, register } from '../support/log.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { soon } from '../support/soon.js'
+import { readExposition } from '../support/http/exposition.js'
+import { logSteps, register } from '../support/log/log.js'
+import { type MailServer, startMailServer } from '../support/people/mail.js'
+import { signedIn } from '../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../support/server/platform.js'
+import { sharedPostgres } from '../support/server/postgres.js'
+import { soon } from '../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 

@@ -1,9 +1,9 @@
 // Every transition of every state table, on both databases: test/cases/states.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sharedPostgres } from '../support/postgres.js'
-import { openStateSite, type StateSite } from '../support/state-site.js'
-import { subjects } from '../support/state-subjects.js'
-import { allowedOf, cellsOf, checkMove, checkRace, stateTables } from '../support/states.js'
+import { openStateSite, type StateSite } from '../support/http/state-site.js'
+import { subjects } from '../support/http/state-subjects.js'
+import { allowedOf, cellsOf, checkMove, checkRace, stateTables } from '../support/http/states.js'
+import { sharedPostgres } from '../support/server/postgres.js'
 
 const tables = stateTables()
 const hasServer = (await sharedPostgres()) !== null

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type Attack, layers, runAttack } from '../../proof/attacks/attack.js'
 import { attacks } from '../../proof/attacks/demo.js'
 import { newWorld } from '../../proof/attacks/world.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
 
 describe('the attack', () => {
   it.each(attacks.map((attack) => [attack.name, attack] as const))('%s has the expected results', async (_, attack) => {

@@ -7,7 +7,7 @@ import { org_id, origin, World } from '../../proof/attacks/world.js'
 import { type BundledCheckpoint, bundleFiles, payloadLine } from '../../proof/bundle/bundle.js'
 import { canonical } from '../../proof/json/canonical.js'
 import { Frontier, type Range, subtreesOf } from '../../proof/tree/merkle.js'
-import { openAuditorFolder, verifyWithBoth } from '../support/bundle.js'
+import { openAuditorFolder, verifyWithBoth } from '../support/log/bundle.js'
 
 const auditor = openAuditorFolder()
 afterAll(() => auditor.clear())

@@ -18,8 +18,8 @@ import { packBundle } from '../../proof/attacks/pack.js'
 import { World } from '../../proof/attacks/world.js'
 import { bundleFiles, manifestStatement } from '../../proof/bundle/bundle.js'
 import { zipLayout } from '../../proof/bundle/zip.js'
-import { type BundlePart, contentsOf, openAuditorFolder, partsOf, verifyWithBoth } from '../support/bundle.js'
-import { deepObject } from '../support/odd-json.js'
+import { deepObject } from '../support/engine/odd-json.js'
+import { type BundlePart, contentsOf, openAuditorFolder, partsOf, verifyWithBoth } from '../support/log/bundle.js'
 
 const auditor = openAuditorFolder()
 const oneFile = fileURLToPath(new URL('../../proof/svc-verify.mjs', import.meta.url))

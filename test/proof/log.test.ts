@@ -13,7 +13,7 @@ import {
 } from '@svc/proof'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { sharedData } from '../support/shared.js'
+import { sharedData } from '../support/server/shared.js'
 
 describe('canonical JSON (RFC 8785)', () => {
   it.each([

@@ -17,7 +17,7 @@ import {
 } from '@svc/proof'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { sharedData } from '../support/shared.js'
+import { sharedData } from '../support/server/shared.js'
 
 const leafOf = (index: number): Hash => createHash('sha256').update('\0').update(`leaf ${index}`).digest()
 

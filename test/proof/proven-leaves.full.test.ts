@@ -2,8 +2,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { parseTrustPolicy } from '../../proof/notes/trust.js'
 import { verifyBundle } from '../../proof/verify/verify.js'
-import { openAuditorFolder, verifyWithBoth } from '../support/bundle.js'
-import { authorityLine, bundleOf, policiesOf, SketchedLog, trust } from '../support/sketched-log.js'
+import { openAuditorFolder, verifyWithBoth } from '../support/log/bundle.js'
+import { authorityLine, bundleOf, policiesOf, SketchedLog, trust } from '../support/log/sketched-log.js'
 
 const auditor = openAuditorFolder()
 afterAll(() => auditor.clear())

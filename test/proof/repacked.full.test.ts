@@ -4,7 +4,7 @@ import { crc32, deflateRawSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { World } from '../../proof/attacks/world.js'
 import { verdictText } from '../../proof/verify/text.js'
-import { contentsOf, openAuditorFolder, verifyWithBoth } from '../support/bundle.js'
+import { contentsOf, openAuditorFolder, verifyWithBoth } from '../support/log/bundle.js'
 
 const auditor = openAuditorFolder()
 afterAll(() => auditor.clear())

@@ -1,7 +1,7 @@
 // Bundles of a restarted log: both verifiers compare the declaration in its leaf with the signed checkpoints.
 import { afterAll, describe, expect, it } from 'vitest'
 import { World } from '../../proof/attacks/world.js'
-import { openAuditorFolder, verifyWithBoth } from '../support/bundle.js'
+import { openAuditorFolder, verifyWithBoth } from '../support/log/bundle.js'
 
 const auditor = openAuditorFolder()
 afterAll(() => auditor.clear())

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { formatVerifier, parseTrustPolicy, parseVerifier, signerOf } from '@svc/proof'
 import { describe, expect, it } from 'vitest'
-import { discard, startPlatform } from '../support/platform.js'
-import { runSvc } from '../support/svc.js'
+import { runSvc } from '../support/cli/svc.js'
+import { discard, startPlatform } from '../support/server/platform.js'
 
 const p = 2n ** 255n - 19n
 const hexOf = (y: bigint, sign: bigint) =>

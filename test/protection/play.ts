@@ -14,7 +14,7 @@ import { loadVersions } from '../../engine/source/load.js'
 import type { LoadedPolicies } from '../../engine/source/source.js'
 import { settle } from '../../engine/source/versions.js'
 import type { TraceLine } from '../../engine/trace/sinks/sink.js'
-import { engineHere } from '../support/local-engine.js'
+import { engineHere } from '../support/engine/local-engine.js'
 import type { Path, PathStep, TaskPath } from './corpus.js'
 
 export interface ManifestText {

@@ -2,8 +2,8 @@
 import { parseTrustPolicy } from '@svc/proof'
 import { afterAll, describe, expect, it } from 'vitest'
 import { makeBundledReport } from '../../report/bundle/make.js'
-import { openAuditorFolder } from '../support/bundle.js'
-import { bundleOf, policiesOf, SketchedLog, trust } from '../support/sketched-log.js'
+import { openAuditorFolder } from '../support/log/bundle.js'
+import { bundleOf, policiesOf, SketchedLog, trust } from '../support/log/sketched-log.js'
 
 const auditor = openAuditorFolder()
 afterAll(() => auditor.clear())

@@ -3,8 +3,8 @@ import { activityChart, stepTypesChart } from '../../report/charts/activity.js'
 import { shades } from '../../report/charts/charts.js'
 import { incidentsChart } from '../../report/charts/incidents.js'
 import { timelineStrip } from '../../report/charts/timeline.js'
-import { reportData } from '../support/report-data.js'
-import { hostileReport, largeReport } from '../support/report-samples.js'
+import { reportData } from '../support/reports/report-data.js'
+import { hostileReport, largeReport } from '../support/reports/report-samples.js'
 
 const size = { width: 480, height: 160 }
 const data = reportData()

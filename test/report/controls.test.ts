@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { controlMatrix, frameworks } from '../../report/controls/controls.js'
 import { controlIdOf } from '../../report/controls/tags.js'
-import { reportData } from '../support/report-data.js'
+import { reportData } from '../support/reports/report-data.js'
 
 const definitions = frameworks.flatMap(({ controls }) => controls)
 const data = reportData()

@@ -4,9 +4,9 @@ import type { ReportData } from '../../report/content/report-data.js'
 import { verdictOf } from '../../report/content/statements.js'
 import { reportXml } from '../../report/oscal/xml.js'
 import { reportPdf } from '../../report/pdf/pdf.js'
-import { canValidate, schemaErrors } from '../support/oscal.js'
-import { hasPoppler, textOf } from '../support/pdf.js'
-import { reportData } from '../support/report-data.js'
+import { canValidate, schemaErrors } from '../support/reports/oscal.js'
+import { hasPoppler, textOf } from '../support/reports/pdf.js'
+import { reportData } from '../support/reports/report-data.js'
 
 const base = reportData()
 /** `received`: the first and the last time of receipt that is outside of the period. */

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { decodeText, encodeText } from '../../report/oscal/text.js'
 import { writeXml } from '../../report/oscal/xml-text.js'
-import { nastyTexts, numbersFrom } from '../support/nasty-text.js'
-import { hasPython, type Tree, treeByPython, treeByXmlJs } from '../support/oscal.js'
+import { nastyTexts, numbersFrom } from '../support/engine/nasty-text.js'
+import { hasPython, type Tree, treeByPython, treeByXmlJs } from '../support/reports/oscal.js'
 
 const alphabet = [
   ...'<>&"\'`\\]u{}01 \t\r\n\u0000\u0001\u001f\u007f\u0085\u00a0\u2028\u202e\ufeff\ufffe\uffffaéß日😀',

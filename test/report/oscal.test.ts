@@ -9,7 +9,7 @@ import { property } from '../../report/oscal/properties.js'
 import { decodeText } from '../../report/oscal/text.js'
 import { partId, uuid5 } from '../../report/oscal/uuid.js'
 import { reportXml } from '../../report/oscal/xml.js'
-import { hostileReport } from '../support/nasty-text.js'
+import { hostileReport } from '../support/engine/nasty-text.js'
 import {
   canValidate,
   contentOf,
@@ -20,8 +20,8 @@ import {
   type Tree,
   treeByPython,
   treeByXmlJs,
-} from '../support/oscal.js'
-import { agentResult, incidentResult, reportData } from '../support/report-data.js'
+} from '../support/reports/oscal.js'
+import { agentResult, incidentResult, reportData } from '../support/reports/report-data.js'
 
 const nothing = { rows: [], more: 0 }
 const none = { count: 0, median_seconds: null, p90_seconds: null }

@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { reportPdf } from '../../report/pdf/pdf.js'
-import { hasPoppler, pagesOf, textOf } from '../support/pdf.js'
-import { reportData } from '../support/report-data.js'
-import { emptyReport, largeReport } from '../support/report-samples.js'
+import { hasPoppler, pagesOf, textOf } from '../support/reports/pdf.js'
+import { reportData } from '../support/reports/report-data.js'
+import { emptyReport, largeReport } from '../support/reports/report-samples.js'
 
 const xml = '<assessment-results title="Łódź &amp; ]]&gt; 😀"/>'
 const withPoppler = describe.skipIf(!hasPoppler)

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import type { IncidentResult, ReportData } from '../../report/content/report-data.js'
 import { reportPdf } from '../../report/pdf/pdf.js'
-import { hasPoppler, textOf } from '../support/pdf.js'
-import { incidentResult, reportData } from '../support/report-data.js'
+import { hasPoppler, textOf } from '../support/reports/pdf.js'
+import { incidentResult, reportData } from '../support/reports/report-data.js'
 
 const wordsOf = async (data: ReportData) => textOf(await reportPdf(data, '<x/>')).replace(/\s+/g, ' ')
 const timesOf = (text: string, words: string) => text.split(words).length - 1

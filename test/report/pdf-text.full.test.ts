@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { reportPdf } from '../../report/pdf/pdf.js'
-import { hasPoppler, read, textOf } from '../support/pdf.js'
-import { agentResult, reportData } from '../support/report-data.js'
-import { hostileReport, hostileTexts, longName, longWord } from '../support/report-samples.js'
+import { hasPoppler, read, textOf } from '../support/reports/pdf.js'
+import { agentResult, reportData } from '../support/reports/report-data.js'
+import { hostileReport, hostileTexts, longName, longWord } from '../support/reports/report-samples.js'
 
 const withPoppler = describe.skipIf(!hasPoppler)
 

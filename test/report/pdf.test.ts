@@ -1,8 +1,8 @@
 // A PDF report: its form, its running lines, its attachment.
 import { beforeAll, describe, expect, it } from 'vitest'
 import { reportPdf } from '../../report/pdf/pdf.js'
-import { attachmentOf, hasPoppler, pagesOf, popplerMissing, read, textOf } from '../support/pdf.js'
-import { reportData } from '../support/report-data.js'
+import { attachmentOf, hasPoppler, pagesOf, popplerMissing, read, textOf } from '../support/reports/pdf.js'
+import { reportData } from '../support/reports/report-data.js'
 
 const xml = `<?xml version="1.0" encoding="UTF-8"?>\n<assessment-results title="Łódź &amp; ]]&gt; 😀"/>\n`
 

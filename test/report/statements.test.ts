@@ -4,8 +4,8 @@ import { parse } from 'yaml'
 import type { ReportData } from '../../report/content/report-data.js'
 import { statementsOf, verdictOf } from '../../report/content/statements.js'
 import type { Governance } from '../../report/governance/governance.js'
-import { governed, reportData } from '../support/report-data.js'
-import { emptyReport, hostileReport } from '../support/report-samples.js'
+import { governed, reportData } from '../support/reports/report-data.js'
+import { emptyReport, hostileReport } from '../support/reports/report-samples.js'
 
 interface Case {
   readonly name: string

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestProject } from 'vitest/node'
-import { hasPostgres, type Postgres, startPostgres, templateName } from './postgres.js'
+import { hasPostgres, type Postgres, startPostgres, templateName } from './server/postgres.js'
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   let starting: Promise<Postgres | null> | null = null

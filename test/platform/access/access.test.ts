@@ -16,13 +16,13 @@ import type {
 } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
-import { type GitHost, startGitHost } from '../../support/git-host.js'
-import { fast } from '../../support/log.js'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { manifestPath, refunds } from '../../support/manifests-in-git.js'
-import { join, type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { soon } from '../../support/soon.js'
+import { type GitHost, startGitHost } from '../../support/git/git-host.js'
+import { manifestPath, refunds } from '../../support/git/manifests-in-git.js'
+import { fast } from '../../support/log/log.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { join, type SignedIn, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { soon } from '../../support/server/soon.js'
 
 interface Row {
   readonly at: string

@@ -3,9 +3,9 @@ import { readConfig } from '@svc/platform'
 import type { EventList, MadeApiKey, Offer, OfferList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase, withUnscopedTransaction } from '../../../platform/db/db.js'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { browserOf, join, rolesIn, type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { browserOf, join, rolesIn, type SignedIn, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let now = Date.parse('2026-03-01T09:00:00Z')
 let mails: MailServer

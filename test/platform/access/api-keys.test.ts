@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { ApiKeyList, MadeApiKey, Problem, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { join, type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { runPlatform, startProcess } from '../../support/process.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { join, type SignedIn, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { runPlatform, startProcess } from '../../support/server/process.js'
 
 const postgres = await sharedPostgres()
 let now = Date.parse('2026-03-01T09:00:00Z')

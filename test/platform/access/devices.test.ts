@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Account, DeviceCode, OauthError, Problem, SessionTokens } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { browserOf, csrfIn, type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { startLogin, startSvc } from '../../support/svc.js'
+import { startLogin, startSvc } from '../../support/cli/svc.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { browserOf, csrfIn, type SignedIn, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let offset = 0
 let mails: MailServer

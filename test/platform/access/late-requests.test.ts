@@ -2,9 +2,9 @@
 import { connect } from 'node:net'
 import type { ApiKeyList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { join, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { join, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let now = Date.parse('2026-03-01T09:00:00Z')
 let mails: MailServer

@@ -1,8 +1,8 @@
 // Who leaves a workspace continues in the personal one.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { join, type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { join, type SignedIn, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
 let mails: MailServer

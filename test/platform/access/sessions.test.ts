@@ -3,9 +3,9 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import type { Account, Problem, SessionTokens } from '@svc/schemas'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { cookieOf, cookiesOf } from '../../support/people.js'
-import { discard, startPlatform } from '../../support/platform.js'
-import { minute, openSignIn, type SignInSite } from '../../support/sign-in.js'
+import { cookieOf, cookiesOf } from '../../support/people/people.js'
+import { minute, openSignIn, type SignInSite } from '../../support/people/sign-in.js'
+import { discard, startPlatform } from '../../support/server/platform.js'
 
 let site: SignInSite
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 // Sign-in links: they work once, for 15 minutes, and only for their recipient.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { minute, openSignIn, type SignInSite } from '../../support/sign-in.js'
+import { minute, openSignIn, type SignInSite } from '../../support/people/sign-in.js'
 
 let site: SignInSite
 beforeAll(async () => {

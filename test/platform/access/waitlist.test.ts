@@ -5,9 +5,9 @@ import type { MemberList, Offer, OfferList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { releaseAccount } from '../../../platform/access/commands/release-account.js'
 import { openDatabase } from '../../../platform/db/db.js'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { browserOf, csrfIn, join, type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { browserOf, csrfIn, join, type SignedIn, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let now = Date.parse('2026-03-01T09:00:00Z')
 let mails: MailServer

@@ -1,9 +1,9 @@
 // Workspaces: members, offers, roles and suspension.
 import type { Offer, OfferList, Problem, Workspace } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { join, rolesIn, type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { join, rolesIn, type SignedIn, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let now = Date.parse('2026-03-01T09:00:00Z')
 let mails: MailServer

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Account, SessionTokens } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
-import { sharedPostgres } from '../../support/postgres.js'
-import { type PlatformProcess, runPlatform, startProcess } from '../../support/process.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { type PlatformProcess, runPlatform, startProcess } from '../../support/server/process.js'
 
 const postgres = await sharedPostgres()
 const folders: string[] = []

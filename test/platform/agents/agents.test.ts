@@ -1,8 +1,8 @@
 // Changes of agents by members: set fields, deactivate and reactivate, confirm a lower risk level.
 import type { Agent, AgentList, EventList, Problem, RegisteredAgent, TaskList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 let platform: TestPlatform

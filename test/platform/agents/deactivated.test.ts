@@ -1,10 +1,10 @@
 // A deactivated agent is blocked at every door, its running engine learns it as it learns a stop, and its attempts are kept.
 import type { Agent, Evaluation, IncidentList, LogList, PolicyList, Problem, StopList, TraceAnswer } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { expectEqualVerdicts } from '../../support/rejudge.js'
-import { type Serve, startServe } from '../../support/serve.js'
-import { soon } from '../../support/soon.js'
+import { type Serve, startServe } from '../../support/engine/serve.js'
+import { expectEqualVerdicts } from '../../support/log/rejudge.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { soon } from '../../support/server/soon.js'
 
 let platform: TestPlatform
 beforeAll(async () => {

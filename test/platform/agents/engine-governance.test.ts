@@ -1,7 +1,7 @@
 // The governance of an agent in GET /api/v1/agents/{id}/engines, and heartbeats that are late, repeated, or the last.
 import type { EngineIntervals, EventList, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 const noon = Date.UTC(2026, 5, 1, 12)
 const at = (minutes: number) => new Date(noon + minutes * 60_000).toISOString()

@@ -1,7 +1,7 @@
 // Heartbeats of local engines, and their absence.
 import type { EngineIntervals, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 describe('a heartbeat', () => {
   let platform: TestPlatform

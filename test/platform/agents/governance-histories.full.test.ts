@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { readConfig } from '@svc/platform'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Beat, type GovernedWorkspace, openGovernedWorkspace } from '../../support/governance.js'
-import { type Arrival, modelGovernance, tick } from '../../support/governance-model.js'
+import { type Beat, type GovernedWorkspace, openGovernedWorkspace } from '../../support/reports/governance.js'
+import { type Arrival, modelGovernance, tick } from '../../support/reports/governance-model.js'
 
 const runs = ['one', 'two', 'three']
 const states = ['enforcing', 'stale_cache', 'none_configured', 'unavailable', 'all_dropped'] as const

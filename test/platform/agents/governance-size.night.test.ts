@@ -6,7 +6,7 @@ import { readConfig } from '@svc/platform'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readGovernance } from '../../../platform/agents/read-governance.js'
 import { withSnapshot, withTransaction } from '../../../platform/db/db.js'
-import { type GovernedWorkspace, openGovernedWorkspace } from '../../support/governance.js'
+import { type GovernedWorkspace, openGovernedWorkspace } from '../../support/reports/governance.js'
 
 const agents = 200
 const begin = Date.UTC(2026, 0, 1)

@@ -8,8 +8,13 @@ import { withSnapshot } from '../../../platform/db/db.js'
 import { scopeOf } from '../../../platform/db/scope.js'
 import { type ReadGovernance, withUndecided } from '../../../report/governance/agent-governance.js'
 import type { Governance } from '../../../report/governance/governance.js'
-import { type Beat, type GovernedWorkspace, openGovernedWorkspace, type TestPolicy } from '../../support/governance.js'
-import { forEachDatabase } from '../../support/postgres.js'
+import {
+  type Beat,
+  type GovernedWorkspace,
+  openGovernedWorkspace,
+  type TestPolicy,
+} from '../../support/reports/governance.js'
+import { forEachDatabase } from '../../support/server/postgres.js'
 
 interface Case {
   readonly name: string

@@ -1,7 +1,7 @@
 // Registration of agents: rejected requests, and violations that become incidents (docs/design/platform.md §2).
 import type { Problem, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
 const other_key = `SvcKey-${'o'.repeat(43)}`

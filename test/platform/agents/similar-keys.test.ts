@@ -1,7 +1,7 @@
 // Keys of agents that read the same: an agent that is stopped or deactivated is not free under another spelling of its key.
 import type { AgentList, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 interface Answer {
   readonly code: string

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Evaluation, Stop } from '@svc/schemas'
 import { expect, it, vi } from 'vitest'
-import { sharedPostgres } from '../../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../../support/process.js'
-import { type Serve, startServe } from '../../support/serve.js'
-import { soon } from '../../support/soon.js'
+import { type Serve, startServe } from '../../support/engine/serve.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../../support/server/process.js'
+import { soon } from '../../support/server/soon.js'
 
 const engines = 10
 const tasksPerEngine = 100

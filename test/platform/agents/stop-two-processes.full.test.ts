@@ -1,10 +1,10 @@
 // A stop at one of two platforms on one database, and an engine that starts again while no platform can be reached.
 import type { Evaluation, Stop } from '@svc/schemas'
 import { describe, expect, it, vi } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { type Serve, startServe } from '../../support/serve.js'
-import { soon } from '../../support/soon.js'
+import { type Serve, startServe } from '../../support/engine/serve.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 

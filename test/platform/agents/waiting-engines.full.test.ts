@@ -3,9 +3,9 @@ import { request } from 'node:http'
 import type { MadeApiKey, Stop } from '@svc/schemas'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createWaitingEngines } from '../../../platform/agents/waiting-engines.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { forEachDatabase } from '../../support/postgres.js'
-import { soon } from '../../support/soon.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { forEachDatabase } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 /** How long a caller waits at most. A stop that takes as long has waited for callers. */
 const waitMs = 25_000

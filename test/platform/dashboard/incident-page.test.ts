@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import type { Incident, MadeApiKey, Workspace } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { registerAgent, violate } from '../../support/actions.js'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { browserOf, cookieOf, csrfIn, join, type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { registerAgent, violate } from '../../support/http/actions.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { browserOf, cookieOf, csrfIn, join, type SignedIn, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 const addresses = parse(readFileSync(new URL('../../cases/return-addresses.yaml', import.meta.url), 'utf8')) as {
   readonly returned: readonly string[]

@@ -15,7 +15,7 @@ import {
 } from '../../../platform/db/db.js'
 import { lastMigration, migrate } from '../../../platform/db/migrations/index.js'
 import { scopeOf } from '../../../platform/db/scope.js'
-import { forEachDatabase, hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
+import { forEachDatabase, hasPostgres, type Postgres, startPostgres } from '../../support/server/postgres.js'
 
 const scope = scopeOf('org_1a', { kind: 'system', id: 'test' })
 

@@ -5,9 +5,9 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase, withSnapshot, withTransaction, withUnscopedTransaction } from '../../../platform/db/db.js'
 import { scopeOf } from '../../../platform/db/scope.js'
-import { fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { fast, logSteps, register } from '../../support/log/log.js'
+import { discard, startPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 const other = 'org_00000000000000000000000000000000'

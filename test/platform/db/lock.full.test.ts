@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../../platform/config.js'
 import { openDatabase } from '../../../platform/db/db.js'
 import { lastMigration } from '../../../platform/db/migrations/index.js'
-import { startProcess } from '../../support/process.js'
+import { startProcess } from '../../support/server/process.js'
 
 const builtLock = new URL('../../../engine/dist/files/lock-file.js', import.meta.url).href
 const taker = `

@@ -1,10 +1,10 @@
 // An outage of the database: requests are rejected with UNAVAILABLE, and no acknowledged step is lost.
 import type { Problem, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { otlpRequest, otlpSpan } from '../../support/otlp.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
-import { soon } from '../../support/soon.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { hasPostgres, type Postgres, startPostgres } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
+import { otlpRequest, otlpSpan } from '../../support/spans/otlp.js'
 
 describe.skipIf(!hasPostgres())('an outage of the database', () => {
   let postgres: Postgres

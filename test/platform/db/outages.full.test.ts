@@ -4,10 +4,10 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, sta
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { freePort, hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
-import { type PlatformProcess, runPlatform, serverKey, startProcess } from '../../support/process.js'
-import { fill, smallDisk } from '../../support/small-disk.js'
-import { soon } from '../../support/soon.js'
+import { freePort, hasPostgres, type Postgres, startPostgres } from '../../support/server/postgres.js'
+import { type PlatformProcess, runPlatform, serverKey, startProcess } from '../../support/server/process.js'
+import { fill, smallDisk } from '../../support/server/small-disk.js'
+import { soon } from '../../support/server/soon.js'
 
 const root = mkdtempSync(join(tmpdir(), 'svc-outages-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

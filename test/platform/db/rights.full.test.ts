@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform } from '../../support/platform.js'
-import { hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
-import { runPlatform, serverKey } from '../../support/process.js'
+import { fast, logSteps, register } from '../../support/log/log.js'
+import { discard, startPlatform } from '../../support/server/platform.js'
+import { hasPostgres, type Postgres, startPostgres } from '../../support/server/postgres.js'
+import { runPlatform, serverKey } from '../../support/server/process.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-rights-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -7,8 +7,8 @@ import {
   refunds as manifest,
   openManifestsInGit,
   manifestPath as path,
-} from '../../support/manifests-in-git.js'
-import { soon } from '../../support/soon.js'
+} from '../../support/git/manifests-in-git.js'
+import { soon } from '../../support/server/soon.js'
 
 let git: ManifestsInGit
 

@@ -7,8 +7,8 @@ import {
   openManifestsInGit,
   manifestPath as path,
   type WrittenPolicy,
-} from '../../support/manifests-in-git.js'
-import type { TestPlatform } from '../../support/platform.js'
+} from '../../support/git/manifests-in-git.js'
+import type { TestPlatform } from '../../support/server/platform.js'
 
 let git: ManifestsInGit
 let platform: TestPlatform

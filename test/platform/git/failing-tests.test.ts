@@ -6,7 +6,7 @@ import {
   refunds as manifest,
   openManifestsInGit,
   manifestPath as path,
-} from '../../support/manifests-in-git.js'
+} from '../../support/git/manifests-in-git.js'
 
 let git: ManifestsInGit
 beforeAll(async () => {

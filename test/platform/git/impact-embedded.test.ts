@@ -9,8 +9,8 @@ import { expect, it } from 'vitest'
 import { withSnapshot } from '../../../platform/db/db.js'
 import { scopeOf } from '../../../platform/db/scope.js'
 import { noRoom } from '../../../platform/room.js'
-import { nextManifest } from '../../support/impact.js'
-import { tasksOf } from '../../support/task-fill.js'
+import { nextManifest } from '../../support/engine/impact.js'
+import { tasksOf } from '../../support/http/task-fill.js'
 
 const manifest_path = 'operational/starter.yaml'
 const amounts = {

@@ -2,10 +2,10 @@
 import { wilsonInterval } from '@svc/engine/parts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sampledTasks } from '../../../platform/git/impact/sampled-tasks.js'
-import { type ImpactOn, nextManifest, openImpact } from '../../support/impact.js'
-import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../support/manifests-in-git.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { tasksOf } from '../../support/task-fill.js'
+import { type ImpactOn, nextManifest, openImpact } from '../../support/engine/impact.js'
+import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../support/git/manifests-in-git.js'
+import { tasksOf } from '../../support/http/task-fill.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 

@@ -3,12 +3,17 @@ import { createReplay, type Flip, type ReplayManifest, samePolicies } from '@svc
 import { type ImpactReport, impactOf, type Reading } from '@svc/platform'
 import type { BatchAnswer, JsonMap, MadeApiKey, MadeAssignment, PolicyList, RegisteredAgent, Step } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ImpactOn, nextManifest, openImpact } from '../../support/impact.js'
-import { startMailServer } from '../../support/mail.js'
-import { type ManifestsInGit, openManifestsInGit, refunds, type WrittenPolicy } from '../../support/manifests-in-git.js'
-import { signedIn } from '../../support/people.js'
-import { discard, startPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { type ImpactOn, nextManifest, openImpact } from '../../support/engine/impact.js'
+import {
+  type ManifestsInGit,
+  openManifestsInGit,
+  refunds,
+  type WrittenPolicy,
+} from '../../support/git/manifests-in-git.js'
+import { startMailServer } from '../../support/people/mail.js'
+import { signedIn } from '../../support/people/people.js'
+import { discard, startPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 

@@ -15,11 +15,11 @@ import type {
 } from '@svc/schemas'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { openDatabase, withUnscopedTransaction } from '../../../platform/db/db.js'
-import { bareRepository } from '../../support/git-host.js'
-import { numbers } from '../../support/policy-pairs.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../../support/process.js'
-import { soon } from '../../support/soon.js'
+import { numbers } from '../../support/engine/policy-pairs.js'
+import { bareRepository } from '../../support/git/git-host.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../../support/server/process.js'
+import { soon } from '../../support/server/soon.js'
 
 /** A kill takes about seven seconds; SVC_KILLS=20 plays more of them. */
 const kills = Number(process.env.SVC_KILLS ?? 4)

@@ -15,11 +15,11 @@ import type {
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { releaseAccount } from '../../../platform/access/commands/release-account.js'
 import { openDatabase } from '../../../platform/db/db.js'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { join, type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { soon } from '../../support/soon.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { join, type SignedIn, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 type Call = SignedIn['call']
 const libraries = async (call: Call) =>

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { IncidentList, LoggedStep, PolicyList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { type ManifestsInGit, manifestPath, openManifestsInGit } from '../../support/manifests-in-git.js'
+import { type ManifestsInGit, manifestPath, openManifestsInGit } from '../../support/git/manifests-in-git.js'
 
 type WrittenStep = string | { readonly step_type: string; readonly [name: string]: unknown }
 interface RuleCase {

@@ -4,10 +4,10 @@ import type { Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createGitPlaces } from '../../../platform/git/places.js'
 import { createPlaces } from '../../../platform/jobs/places.js'
-import { type GitHost, startGitHost } from '../../support/git-host.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { soon } from '../../support/soon.js'
+import { type GitHost, startGitHost } from '../../support/git/git-host.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 

@@ -8,10 +8,10 @@ import { approve, assignmentOf, pinVersion, unpin } from '../../../platform/git/
 import { connectRepository } from '../../../platform/git/commands/connect-repository.js'
 import { reconcile } from '../../../platform/git/reconcile.js'
 import type { GitSources } from '../../../platform/git/source/source.js'
-import { hostsInMemory } from '../../support/branch-hosts.js'
-import { openRoom, type Room } from '../../support/manifest-histories.js'
-import { refunds } from '../../support/manifests-in-git.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { openRoom, type Room } from '../../support/engine/manifest-histories.js'
+import { hostsInMemory } from '../../support/git/branch-hosts.js'
+import { refunds } from '../../support/git/manifests-in-git.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 const folder = mkdtempSync(join(tmpdir(), 'svc-races-'))

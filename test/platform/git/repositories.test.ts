@@ -7,9 +7,9 @@ import {
   refunds as manifest,
   openManifestsInGit,
   manifestPath as path,
-} from '../../support/manifests-in-git.js'
-import type { TestPlatform } from '../../support/platform.js'
-import { soon } from '../../support/soon.js'
+} from '../../support/git/manifests-in-git.js'
+import type { TestPlatform } from '../../support/server/platform.js'
+import { soon } from '../../support/server/soon.js'
 
 let git: ManifestsInGit
 let platform: TestPlatform

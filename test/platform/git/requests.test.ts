@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import type { MadeAssignment, Problem, Repository, WebhookSecret } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { type ManifestsInGit, openManifestsInGit, refunds } from '../../support/manifests-in-git.js'
-import { signedIn } from '../../support/people.js'
+import { type ManifestsInGit, openManifestsInGit, refunds } from '../../support/git/manifests-in-git.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { signedIn } from '../../support/people/people.js'
 
 interface PathCase {
   readonly manifest_path: unknown

@@ -1,10 +1,10 @@
 // A manifest that changes by a push at step 50 of 100 of a running task, with and without `pin: task`: for every rule with a history.
 import type { BatchAnswer, Evaluation, StepViolation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { changesAfter, type LongTask, longTasks } from '../../support/long-tasks.js'
-import { type ManifestsInGit, openManifestsInGit } from '../../support/manifests-in-git.js'
-import { policyDefaults } from '../../support/policy.js'
-import { expectEqualVerdicts } from '../../support/rejudge.js'
+import { policyDefaults } from '../../support/engine/policy.js'
+import { type ManifestsInGit, openManifestsInGit } from '../../support/git/manifests-in-git.js'
+import { changesAfter, type LongTask, longTasks } from '../../support/log/long-tasks.js'
+import { expectEqualVerdicts } from '../../support/log/rejudge.js'
 
 const begin = Date.UTC(2026, 0, 5, 9)
 const betweenMs = 7_000

@@ -1,9 +1,9 @@
 // Assignments that change while a task runs: what the log and local engines get (docs/design/git.md §2).
 import type { EffectivePolicies, LoggedStep } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fast } from '../../support/log.js'
-import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../support/manifests-in-git.js'
-import { expectEqualVerdicts } from '../../support/rejudge.js'
+import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../support/git/manifests-in-git.js'
+import { fast } from '../../support/log/log.js'
+import { expectEqualVerdicts } from '../../support/log/rejudge.js'
 
 let git: ManifestsInGit
 beforeAll(async () => {

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BatchAnswer, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, type TestPlatform } from '../../support/platform.js'
-import { freePort } from '../../support/postgres.js'
+import { discard, type TestPlatform } from '../../support/server/platform.js'
+import { freePort } from '../../support/server/postgres.js'
 import { newClock, startWithAgent, stepOf } from './booker.js'
 
 let platform: TestPlatform

@@ -1,5 +1,5 @@
 // A platform with one agent, whose clock the tests move forward.
-import { startPlatform } from '../../support/platform.js'
+import { startPlatform } from '../../support/server/platform.js'
 
 export const registration = { agent_key: 'booker', name: 'Travel', owner_id: 'ops', purpose: 'bookings' }
 

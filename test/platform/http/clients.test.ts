@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../../platform/config.js'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let mails: MailServer
 beforeAll(async () => {

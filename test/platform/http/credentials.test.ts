@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import type { Problem, RegisteredAgent, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { discard, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 import { newClock, startWithAgent, stepOf } from './booker.js'
 
 const postgres = await sharedPostgres()

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../../support/postgres.js'
-import { startProcess } from '../../support/process.js'
+import { freePort } from '../../support/server/postgres.js'
+import { startProcess } from '../../support/server/process.js'
 
 const hasBrowser = spawnSync('chromium', ['--version']).status === 0
 if (!hasBrowser) console.log('skipped: no chromium on this machine')

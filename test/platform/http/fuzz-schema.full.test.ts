@@ -3,14 +3,14 @@
 import type { ApiKey, IncidentList, MadeAssignment, Repository } from '@svc/schemas'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hostile, nearly, type Schema, validFor } from '../../support/from-schema.js'
-import { type MockGithub, startGithub } from '../../support/github.js'
-import { hangMs } from '../../support/hang.js'
-import { checkpointOf, fast, logSteps } from '../../support/log.js'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { refunds } from '../../support/manifests-in-git.js'
-import { type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { type MockGithub, startGithub } from '../../support/git/github.js'
+import { refunds } from '../../support/git/manifests-in-git.js'
+import { hostile, nearly, type Schema, validFor } from '../../support/http/from-schema.js'
+import { checkpointOf, fast, logSteps } from '../../support/log/log.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { type SignedIn, signedIn } from '../../support/people/people.js'
+import { hangMs } from '../../support/server/hang.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 const runs = Number(process.env.SVC_FUZZ_CALLS ?? 10)
 

@@ -1,11 +1,11 @@
 // Fuzzing of every endpoint with samples and mutations of them: no 5xx, no stack trace.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MockGithub, startGithub } from '../../support/github.js'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { refunds } from '../../support/manifests-in-git.js'
-import { type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { type MockGithub, startGithub } from '../../support/git/github.js'
+import { refunds } from '../../support/git/manifests-in-git.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { type SignedIn, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let mails: MailServer
 let github: MockGithub

@@ -3,8 +3,8 @@ import { documents, type JsonMap } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../../platform/http/route.js'
 import { routes } from '../../../platform/routes.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { textMembers } from '../../support/text-members.js'
+import { textMembers } from '../../support/engine/text-members.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
 beforeAll(async () => {

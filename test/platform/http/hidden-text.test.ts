@@ -4,7 +4,7 @@ import { documents, type JsonMap, type SchemaName } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../../platform/http/route.js'
 import { routes } from '../../../platform/routes.js'
-import { hiddenCharacters, textMembers } from '../../support/text-members.js'
+import { hiddenCharacters, textMembers } from '../../support/engine/text-members.js'
 
 /**
  * Data of agents, their engines and their authors, which is kept as it was sent: a step must not be lost for its text, an erasure

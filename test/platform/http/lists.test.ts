@@ -1,7 +1,7 @@
 // Lists and other queries: filters, pages, caching, and parameters that are rejected.
 import type { LogList, Problem, TaskList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, type TestPlatform } from '../../support/platform.js'
+import { discard, type TestPlatform } from '../../support/server/platform.js'
 import { newClock, registration, startWithAgent, stepOf } from './booker.js'
 
 const clock = newClock()

@@ -1,10 +1,10 @@
 // Two platforms on one server, with clocks that do not advance: revoked keys and counted attempts are shared.
 import type { ApiKeyList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { type Answer, discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { soon } from '../../support/soon.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { type Answer, discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 

@@ -4,7 +4,7 @@ import type { IncidentOccurrenceList, Policy, TraceAnswer } from '@svc/schemas'
 import { type Effect, type EventList, effectWords, type Incident, type IncidentList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { summaryOf } from '../../../platform/incidents/actions/kinds/summary.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
 let policy: Policy

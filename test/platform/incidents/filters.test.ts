@@ -1,7 +1,7 @@
 // The filters of the list of incidents, with exact totals.
 import type { Incident, IncidentList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 const start = Date.parse('2026-01-05T12:00:00Z')
 let now = start

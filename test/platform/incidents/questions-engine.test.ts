@@ -10,12 +10,12 @@ import type {
   TraceAnswer,
 } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { fast } from '../../support/log.js'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { type Serve, startServe } from '../../support/serve.js'
-import { soon } from '../../support/soon.js'
+import { type Serve, startServe } from '../../support/engine/serve.js'
+import { fast } from '../../support/log/log.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { type SignedIn, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { soon } from '../../support/server/soon.js'
 
 const payments = {
   name: 'Payments are approved',

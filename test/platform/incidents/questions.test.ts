@@ -11,11 +11,11 @@ import type {
   TraceAnswer,
 } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { deliveriesOf, makeAction } from '../../support/actions.js'
-import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { fast } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { soon } from '../../support/soon.js'
+import { deliveriesOf, makeAction } from '../../support/http/actions.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
+import { fast } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { soon } from '../../support/server/soon.js'
 
 const auditor = openAuditorFolder()
 let platform: TestPlatform

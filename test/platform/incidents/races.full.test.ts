@@ -1,8 +1,8 @@
 // Concurrent moves and reports, on both databases and from two processes of one database: one winner, one count.
 import type { Incident, IncidentList, IncidentOccurrenceList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 const kinds = ['one process, embedded', 'one process, server', 'two processes, server'] as const

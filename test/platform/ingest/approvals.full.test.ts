@@ -12,16 +12,16 @@ import type {
   Verification,
 } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { approvalCases, approvalManifest, type Entrance, namedStep, play } from '../../support/approvals.js'
-import { assign } from '../../support/assign.js'
-import { contentsOf, downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { fast } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { rejudgedLog } from '../../support/rejudge.js'
-import { startServe } from '../../support/serve.js'
-import { soon } from '../../support/soon.js'
-import { runSvc } from '../../support/svc.js'
+import { runSvc } from '../../support/cli/svc.js'
+import { startServe } from '../../support/engine/serve.js'
+import { approvalCases, approvalManifest, type Entrance, namedStep, play } from '../../support/http/approvals.js'
+import { assign } from '../../support/http/assign.js'
+import { contentsOf, downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
+import { fast } from '../../support/log/log.js'
+import { rejudgedLog } from '../../support/log/rejudge.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 const auditor = openAuditorFolder()

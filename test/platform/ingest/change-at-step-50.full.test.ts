@@ -1,12 +1,12 @@
 // Policies that change while a task is logged, at step 50 of 100: for every rule with a history.
 import type { BatchAnswer, StepViolation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { SentPolicy } from '../../support/changing-source.js'
-import { changesAfter, type LongTask, longTasks } from '../../support/long-tasks.js'
-import { givePolicies } from '../../support/own-policies.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { expectEqualVerdicts } from '../../support/rejudge.js'
+import type { SentPolicy } from '../../support/engine/changing-source.js'
+import { givePolicies } from '../../support/http/own-policies.js'
+import { changesAfter, type LongTask, longTasks } from '../../support/log/long-tasks.js'
+import { expectEqualVerdicts } from '../../support/log/rejudge.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const begin = Date.UTC(2026, 0, 5, 9)
 const betweenMs = 7_000

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import type { Agent, AgentList, CopilotStep, TaskChain, TaskList, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 interface CopilotCase {
   readonly name: string

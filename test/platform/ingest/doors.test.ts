@@ -1,14 +1,14 @@
 // The doors for senders without step numbers: what they take survives to both verifiers, and no other key reaches it.
 import type { JsonMap } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { fast } from '../../support/log.js'
-import { type LoggedIn, openLoggedIn } from '../../support/logged-in.js'
-import { otlpRequest, otlpSpan } from '../../support/otlp.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { signedLog } from '../../support/rejudge.js'
-import { untilDone } from '../../support/soon.js'
-import { detailsOf } from '../../support/span-steps.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
+import { fast } from '../../support/log/log.js'
+import { signedLog } from '../../support/log/rejudge.js'
+import { type LoggedIn, openLoggedIn } from '../../support/people/logged-in.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { untilDone } from '../../support/server/soon.js'
+import { otlpRequest, otlpSpan } from '../../support/spans/otlp.js'
+import { detailsOf } from '../../support/spans/span-steps.js'
 
 const numbers = '{"a": 1e-7, "b": -0, "c": 1.5e300, "d": 1e21, "e": 5e-324, "f": 9007199254740991, "g": 1.0}'
 const long = { key: 'long', value: { intValue: '9223372036854775807' } }

@@ -1,10 +1,10 @@
 // Audit members that an agent writes itself: they neither hide a violation, end a task nor reach the incidents of another.
 import type { IncidentList, IncidentOccurrenceList, JsonMap, LoggedStep, TaskChain, TaskList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fast } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { type Serve, startServe } from '../../support/serve.js'
-import { detailsOf } from '../../support/span-steps.js'
+import { type Serve, startServe } from '../../support/engine/serve.js'
+import { fast } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { detailsOf } from '../../support/spans/span-steps.js'
 
 const allowed = { evaluation_id: 'e-1', action: 'allow', outcome: 'allow', risk_score: 0, policies: [], violations: [] }
 const forged = {

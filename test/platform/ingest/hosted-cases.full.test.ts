@@ -3,9 +3,9 @@ import { createChecker } from '@svc/engine/parts'
 import { type BatchAnswer, documents, type Evaluation } from '@svc/schemas'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answerOf, policiesFor, type RuleCase, ruleCases } from '../../support/cases.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { answerOf, policiesFor, type RuleCase, ruleCases } from '../../support/engine/cases.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 const check = createChecker(Object.values(documents))

@@ -1,8 +1,8 @@
 // Hosted evaluation and logs together: remedies that can be logged, and the tools that a task begins with.
 import type { BatchAnswer, Evaluation, LoggedStep, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { assign } from '../../support/assign.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { assign } from '../../support/http/assign.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 5, 9, 0, second)).toISOString()
 

@@ -4,7 +4,7 @@ import { canonical } from '@svc/proof'
 import type { BatchAnswer, LoggedStep, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { type CallOptions, discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { type CallOptions, discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
 const other_key = `SvcKey-${'o'.repeat(43)}`

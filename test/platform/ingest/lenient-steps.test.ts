@@ -9,8 +9,8 @@ import {
   type Verification,
 } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { expectEqualVerdicts } from '../../support/rejudge.js'
+import { expectEqualVerdicts } from '../../support/log/rejudge.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
 beforeAll(async () => {

@@ -1,12 +1,12 @@
 // A task that continues on an engine whose data directory is new, such as a container that was replaced: its history is the one of the log.
 import type { Evaluation, JsonMap, RegisteredAgent, TaskChain } from '@svc/schemas'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { assign } from '../../support/assign.js'
-import { fast } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { type Serve, startServe } from '../../support/serve.js'
-import { soon } from '../../support/soon.js'
-import { callsOf } from '../../support/task-calls.js'
+import { type Serve, startServe } from '../../support/engine/serve.js'
+import { callsOf } from '../../support/engine/task-calls.js'
+import { assign } from '../../support/http/assign.js'
+import { fast } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { soon } from '../../support/server/soon.js'
 
 const payment = { step_type: 'step.exec', step_name: 'pay' }
 const manifest = `name: Payments

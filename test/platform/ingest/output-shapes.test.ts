@@ -1,8 +1,8 @@
 // A tool that ran is recorded whatever the shape of its answer, at every way into the log; an evaluation stays strict.
 import type { BatchAnswer, JsonMap, LogDetail, LoggedStep, Problem, RecordedStep, TraceAnswer } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { type Serve, startServe } from '../../support/serve.js'
+import { type Serve, startServe } from '../../support/engine/serve.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 const outputs = [
   { name: 'a list', output: ['a', 1, { b: null }], warned: 'a list' },

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import type { JsonMap, LogDetail } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { assign } from '../../support/assign.js'
-import { type Door, engineDoors, fileDoors, platformDoors } from '../../support/doors.js'
-import { fast } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { type Serve, startServe } from '../../support/serve.js'
-import { detailsOf } from '../../support/span-steps.js'
+import { type Serve, startServe } from '../../support/engine/serve.js'
+import { assign } from '../../support/http/assign.js'
+import { type Door, engineDoors, fileDoors, platformDoors } from '../../support/http/doors.js'
+import { fast } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { detailsOf } from '../../support/spans/span-steps.js'
 
 interface Spelling {
   readonly name: string

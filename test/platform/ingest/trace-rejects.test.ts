@@ -1,7 +1,7 @@
 // POST /api/v1/traces: who may send, for which agents and tasks, and what is rejected as a whole.
 import type { MadeApiKey, Problem, TraceAnswer } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CallOptions, discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { type CallOptions, discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
 let reading_key: string

@@ -2,10 +2,10 @@
 import type { AuditEvent, EventList, TraceAnswer } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { summaryOf } from '../../../platform/incidents/actions/kinds/summary.js'
-import { deliveriesOf, makeAction } from '../../support/actions.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { type Receiver, startReceiver } from '../../support/receiver.js'
-import { soon } from '../../support/soon.js'
+import { deliveriesOf, makeAction } from '../../support/http/actions.js'
+import { type Receiver, startReceiver } from '../../support/people/receiver.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { soon } from '../../support/server/soon.js'
 
 let platform: TestPlatform
 let receiver: Receiver

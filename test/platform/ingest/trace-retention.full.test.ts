@@ -1,11 +1,11 @@
 // What retention leaves of reports: an event that is pruned is forgotten, and one that is held is known.
 import type { LogCheckpoint, Retention, TraceAnswer } from '@svc/schemas'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { withoutJobs } from '../../support/database.js'
-import { fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { soon } from '../../support/soon.js'
+import { fast, logSteps, register } from '../../support/log/log.js'
+import { withoutJobs } from '../../support/server/database.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 const day = 86_400_000

@@ -2,8 +2,8 @@
 import { documents, type SchemaName, type TraceAnswer } from '@svc/schemas'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { nearly, type Schema, validFor } from '../../support/from-schema.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { nearly, type Schema, validFor } from '../../support/http/from-schema.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
 beforeAll(async () => {

@@ -11,7 +11,7 @@ import type {
 } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { type CallOptions, discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { type CallOptions, discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
 let agent_id: string

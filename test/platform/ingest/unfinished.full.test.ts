@@ -1,10 +1,10 @@
 // Tasks without an end: which are noted, when, and how often, on either database.
 import type { EventList, JobList, TaskList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { soon } from '../../support/soon.js'
+import { register } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 const start = Date.parse('2026-03-01T12:00:00Z')

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { withTransaction, withUnscopedTransaction } from '../../../platform/db/db.js'
 import { scopeOf } from '../../../platform/db/scope.js'
 import { defineJob, type Job } from '../../../platform/jobs/job.js'
-import { gate, type JobRoom, openJobRoom } from '../../support/jobs.js'
-import { forEachDatabase } from '../../support/postgres.js'
-import { soon } from '../../support/soon.js'
+import { gate, type JobRoom, openJobRoom } from '../../support/server/jobs.js'
+import { forEachDatabase } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 const org_id = `org_${'0'.repeat(32)}`
 const scope = scopeOf(org_id, { kind: 'system', id: 'test' })

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { readConfig } from '@svc/platform'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { Job } from '../../../platform/jobs/job.js'
-import { startJobProcess } from '../../support/job-process.js'
-import { gate, openJobRoom } from '../../support/jobs.js'
-import { hasPostgres, sharedPostgres, startPostgres } from '../../support/postgres.js'
-import { soon } from '../../support/soon.js'
+import { startJobProcess } from '../../support/server/job-process.js'
+import { gate, openJobRoom } from '../../support/server/jobs.js'
+import { hasPostgres, sharedPostgres, startPostgres } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 const until = (check: () => void | Promise<void>) => vi.waitFor(check, soon)

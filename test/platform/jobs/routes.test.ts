@@ -1,11 +1,11 @@
 // What operators see of the jobs of a running platform.
 import type { JobList, PlatformReadiness } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { soon } from '../../support/soon.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 

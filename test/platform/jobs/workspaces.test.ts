@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { readConfig } from '@svc/platform'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { defineJob } from '../../../platform/jobs/job.js'
-import { gate, type JobRoom, openJobRoom } from '../../support/jobs.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { serverKey } from '../../support/process.js'
-import { soon } from '../../support/soon.js'
+import { gate, type JobRoom, openJobRoom } from '../../support/server/jobs.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { serverKey } from '../../support/server/process.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 const folder = mkdtempSync(join(tmpdir(), 'svc-places-'))

@@ -3,11 +3,11 @@ import type { BundleVerdict, LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseTrustPolicy } from '../../../proof/notes/trust.js'
 import { verifyBundle } from '../../../proof/verify/verify.js'
-import { downloadBundle, openAuditorFolder, secondVerdict, verifyWithBoth } from '../../support/bundle.js'
-import { whileChanged } from '../../support/database.js'
-import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { downloadBundle, openAuditorFolder, secondVerdict, verifyWithBoth } from '../../support/log/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log/log.js'
+import { whileChanged } from '../../support/server/database.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 const auditor = openAuditorFolder()

@@ -4,12 +4,12 @@ import { keyLines } from '@svc/proof'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { parseTrustPolicy } from '../../../proof/notes/trust.js'
 import { verifyBundle } from '../../../proof/verify/verify.js'
-import { alterHistory } from '../../support/alterations.js'
-import { factsOf } from '../../support/history-facts.js'
-import { type HistoryPlatform, type HistoryWorkspace, openHistoryPlatform } from '../../support/history-platform.js'
-import { honestActs, playedHistory, reportOf } from '../../support/honest-histories.js'
-import { numbers } from '../../support/policy-pairs.js'
-import { type Seen, untrueIn } from '../../support/sentences.js'
+import { numbers } from '../../support/engine/policy-pairs.js'
+import { type Seen, untrueIn } from '../../support/engine/sentences.js'
+import { alterHistory } from '../../support/log/alterations.js'
+import { factsOf } from '../../support/log/history-facts.js'
+import { type HistoryPlatform, type HistoryWorkspace, openHistoryPlatform } from '../../support/log/history-platform.js'
+import { honestActs, playedHistory, reportOf } from '../../support/log/honest-histories.js'
 
 const histories = Number(process.env.SVC_ALTERED_HISTORIES ?? (inject('project') === 'night' ? 300 : 10))
 // The same histories in each run; another seed plays others.

@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { parseCheckpoint, parseNote } from '@svc/proof'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform } from '../../support/platform.js'
-import { soon } from '../../support/soon.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
+import { checkpointOf, fast, logSteps, register } from '../../support/log/log.js'
+import { discard, startPlatform } from '../../support/server/platform.js'
+import { soon } from '../../support/server/soon.js'
 
 const auditor = openAuditorFolder()
 afterAll(() => auditor.clear())

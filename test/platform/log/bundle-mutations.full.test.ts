@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { packBundle } from '../../../proof/attacks/pack.js'
 import { parseTrustPolicy } from '../../../proof/notes/trust.js'
 import { verifyBundle } from '../../../proof/verify/verify.js'
-import { contentsOf, downloadBundle, openAuditorFolder, secondVerdict } from '../../support/bundle.js'
-import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { contentsOf, downloadBundle, openAuditorFolder, secondVerdict } from '../../support/log/bundle.js'
+import { checkpointOf, fast, logSteps, register } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 const mutations = Number(process.env.SVC_MUTATIONS ?? 100)
 /** Of so many bytes one is changed, which one differs between runs; SVC_MUTATION_EACH=1 changes all 13,000. */

@@ -3,11 +3,11 @@ import { formatVerifier, signerOf } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { zipLayout } from '../../../proof/bundle/zip.js'
-import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { databaseHere } from '../../support/postgres.js'
-import { runSvc } from '../../support/svc.js'
+import { runSvc } from '../../support/cli/svc.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
+import { checkpointOf, fast, logSteps, register } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { databaseHere } from '../../support/server/postgres.js'
 
 const { kind, database_url } = await databaseHere()
 const auditor = openAuditorFolder()

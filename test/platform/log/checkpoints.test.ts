@@ -11,9 +11,9 @@ import {
 } from '@svc/proof'
 import type { ConsistencyProof, InclusionProof, LogCheckpoint, LogDetail } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { databaseHere } from '../../support/postgres.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { databaseHere } from '../../support/server/postgres.js'
 
 const bytes = (hex: string) => Buffer.from(hex, 'hex')
 

@@ -5,13 +5,13 @@ import { Frontier, formatVerifier, hexOf, leafHash, recordText, signerOf } from 
 import type { EventList, LeafRecord, LogCheckpoint, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { commitTo } from '../../../platform/ledger/commitments.js'
-import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { withoutJobs } from '../../support/database.js'
-import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { runPlatform } from '../../support/process.js'
-import { soon } from '../../support/soon.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log/log.js'
+import { withoutJobs } from '../../support/server/database.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { runPlatform } from '../../support/server/process.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 const auditor = openAuditorFolder()

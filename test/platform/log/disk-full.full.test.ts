@@ -3,10 +3,10 @@ import { chmodSync, chownSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LoggedStep, Problem, TaskChain, Verification } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
-import { fast, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { hasPostgres, startPostgres } from '../../support/postgres.js'
-import { fill, smallDisk } from '../../support/small-disk.js'
+import { fast, register } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { hasPostgres, startPostgres } from '../../support/server/postgres.js'
+import { fill, smallDisk } from '../../support/server/small-disk.js'
 
 /** Logs until the disk is full, frees it, and checks every acknowledged step. */
 async function expectNothingLost(platform: TestPlatform, folder: string): Promise<void> {

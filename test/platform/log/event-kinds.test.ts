@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { offerMoves } from '../../../platform/access/commands/offer-moves.js'
 import { transitions } from '../../../platform/incidents/commands/move-incident.js'
 import { routes } from '../../../platform/routes.js'
-import { documentedKinds, eventRows, system, tableKinds } from '../../support/event-rows.js'
+import { documentedKinds, eventRows, system, tableKinds } from '../../support/http/event-rows.js'
 
 const root = new URL('../../../', import.meta.url).pathname
 

@@ -1,13 +1,13 @@
 // Routes that no state table calls: each records its events when it changes something, and none when it changes nothing.
 import type { EventList, Policy } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeAction } from '../../support/actions.js'
-import { type EventRow, eventRows } from '../../support/event-rows.js'
-import { manifestPath, refunds } from '../../support/manifests-in-git.js'
-import { join } from '../../support/people.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { openStateSite, type StateSite } from '../../support/state-site.js'
-import type { Subject } from '../../support/states.js'
+import { manifestPath, refunds } from '../../support/git/manifests-in-git.js'
+import { makeAction } from '../../support/http/actions.js'
+import { type EventRow, eventRows } from '../../support/http/event-rows.js'
+import { openStateSite, type StateSite } from '../../support/http/state-site.js'
+import type { Subject } from '../../support/http/states.js'
+import { join } from '../../support/people/people.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 describe('events of routes', () => {
   let site: StateSite

@@ -1,8 +1,8 @@
 // Lists of the audit trail.
 import type { EventList, Incident, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { register } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 describe('the audit trail', () => {
   let platform: TestPlatform

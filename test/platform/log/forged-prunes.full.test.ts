@@ -4,11 +4,11 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path'
 import type { Retention } from '@svc/schemas'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { withoutJobs } from '../../support/database.js'
-import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log/log.js'
+import { withoutJobs } from '../../support/server/database.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 const auditor = openAuditorFolder()

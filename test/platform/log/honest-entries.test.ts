@@ -3,8 +3,8 @@ import { canonical, parseJson } from '@svc/proof'
 import type { Agent } from '@svc/schemas'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { describeHonestEntries } from '../../support/honest-log.js'
-import { deepObject, oddObject } from '../../support/odd-json.js'
+import { deepObject, oddObject } from '../../support/engine/odd-json.js'
+import { describeHonestEntries } from '../../support/log/honest-log.js'
 
 await describeHonestEntries(100, (started, seed) => {
   it('include agents, whose attributes are stored as they were sent', async () => {

@@ -4,9 +4,10 @@
 import { keyLines } from '@svc/proof'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { ReportData } from '../../../report/content/report-data.js'
-import { openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { factsOf } from '../../support/history-facts.js'
-import { type HistoryPlatform, openHistoryPlatform } from '../../support/history-platform.js'
+import { type Seen, sentences, untrueIn } from '../../support/engine/sentences.js'
+import { openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
+import { factsOf } from '../../support/log/history-facts.js'
+import { type HistoryPlatform, openHistoryPlatform } from '../../support/log/history-platform.js'
 import {
   begin,
   honestActs,
@@ -14,8 +15,7 @@ import {
   playedHistory,
   receivedAt,
   reportOf,
-} from '../../support/honest-histories.js'
-import { type Seen, sentences, untrueIn } from '../../support/sentences.js'
+} from '../../support/log/honest-histories.js'
 
 const histories = Number(process.env.SVC_HONEST_HISTORIES ?? (inject('project') === 'night' ? 300 : 10))
 // The same histories in each run; another seed plays others.

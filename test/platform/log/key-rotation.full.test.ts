@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { keyLines, parseNote } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { runPlatform } from '../../support/process.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { runPlatform } from '../../support/server/process.js'
 
 const postgres = await sharedPostgres()
 const auditor = openAuditorFolder()

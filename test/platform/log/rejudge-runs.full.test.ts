@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { RegisteredAgent, RepositoryList } from '@svc/schemas'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { fast } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { expectEqualVerdicts } from '../../support/rejudge.js'
-import { sharedData } from '../../support/shared.js'
-import { runSvc } from '../../support/svc.js'
+import { runSvc } from '../../support/cli/svc.js'
+import { fast } from '../../support/log/log.js'
+import { expectEqualVerdicts } from '../../support/log/rejudge.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedData } from '../../support/server/shared.js'
 
 const library = fileURLToPath(new URL('../../../library', import.meta.url))
 const examples = fileURLToPath(new URL('../../../examples/runs', import.meta.url))

@@ -1,11 +1,11 @@
 // The log of a platform evaluated again: late and repeated steps, restarts, agents that change, periods, erasure.
 import type { LoggedStep, RegisteredAgent, RejudgeVerdict } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { assign } from '../../support/assign.js'
-import { fast } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { databaseHere } from '../../support/postgres.js'
-import { expectEqualVerdicts, rejudgedLog } from '../../support/rejudge.js'
+import { assign } from '../../support/http/assign.js'
+import { fast } from '../../support/log/log.js'
+import { expectEqualVerdicts, rejudgedLog } from '../../support/log/rejudge.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { databaseHere } from '../../support/server/postgres.js'
 
 const { kind, database_url } = await databaseHere()
 const day = 86_400_000

@@ -1,13 +1,13 @@
 // `svc-platform new-epoch` after a restore: a rewritten log is rejected unless the operator accepts it, which its verifiers report.
 import { describe, expect, it } from 'vitest'
 import { verdictText } from '../../../proof/verify/text.js'
-import { downloadBundle, verifyWithBoth } from '../../support/bundle.js'
-import { dump, restore, rewriteLog, type Sql } from '../../support/database.js'
-import { begun, checkpointOf, logSteps } from '../../support/log.js'
-import { discard } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { startProcess } from '../../support/process.js'
-import { remove, restarts, stoppedLogs } from '../../support/restart.js'
+import { downloadBundle, verifyWithBoth } from '../../support/log/bundle.js'
+import { begun, checkpointOf, logSteps } from '../../support/log/log.js'
+import { dump, restore, rewriteLog, type Sql } from '../../support/server/database.js'
+import { discard } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { startProcess } from '../../support/server/process.js'
+import { remove, restarts, stoppedLogs } from '../../support/server/restart.js'
 
 const postgres = await sharedPostgres()
 

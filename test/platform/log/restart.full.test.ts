@@ -2,12 +2,12 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { dump, restore, rewriteLog } from '../../support/database.js'
-import { begun } from '../../support/log.js'
-import { discard } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { runPlatform } from '../../support/process.js'
-import { remove, stoppedLogs } from '../../support/restart.js'
+import { begun } from '../../support/log/log.js'
+import { dump, restore, rewriteLog } from '../../support/server/database.js'
+import { discard } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { runPlatform } from '../../support/server/process.js'
+import { remove, stoppedLogs } from '../../support/server/restart.js'
 
 const postgres = await sharedPostgres()
 

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EventList, PlatformReadiness, Problem, Verification } from '@svc/schemas'
 import { expect, it, vi } from 'vitest'
-import { dump, restore } from '../../support/database.js'
-import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { runPlatform } from '../../support/process.js'
-import { soon } from '../../support/soon.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log/log.js'
+import { dump, restore } from '../../support/server/database.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { runPlatform } from '../../support/server/process.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 const step = { task_id: 'after', step: 1, step_type: 'task.start', timestamp: '2026-01-05T09:00:00Z' }

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto'
 import { logIdOf } from '@svc/proof'
 import type { Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { whileChanged } from '../../support/database.js'
-import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log/log.js'
+import { whileChanged } from '../../support/server/database.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 

@@ -3,9 +3,9 @@ import type { Verification } from '@svc/schemas'
 import fc from 'fast-check'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { checkpointOf, fast, logSteps, register } from '../../support/log/log.js'
+import { discard, startPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const mutations = Number(process.env.SVC_MUTATIONS ?? 100)
 const postgres = await sharedPostgres()

@@ -5,9 +5,9 @@ import { type Database, openDatabase, withSnapshot } from '../../../platform/db/
 import { scopeOf } from '../../../platform/db/scope.js'
 import { readByIndex } from '../../../platform/db/sql.js'
 import { readTaskVerbatim } from '../../../platform/log/read/store/tasks.js'
-import { entriesOf } from '../../support/list-fill.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { entriesOf } from '../../support/http/list-fill.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 

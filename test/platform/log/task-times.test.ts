@@ -1,8 +1,8 @@
 // The times of a task: those of its first and last step by number, for any order of arrival.
 import type { TaskList, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { register } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
 beforeAll(async () => {

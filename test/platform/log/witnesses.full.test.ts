@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseNote, parseVerifier, verifySignature } from '@svc/proof'
 import { describe, expect, it, vi } from 'vitest'
-import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { soon } from '../../support/soon.js'
-import { startWitness } from '../../support/witness.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log/log.js'
+import { startWitness } from '../../support/log/witness.js'
+import { discard, startPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 

@@ -4,9 +4,9 @@ import type { Offer, Problem, SessionTokens } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { parseAddress } from '../../../platform/mail/address.js'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { type SignedIn, signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 interface Cases {
   readonly same: readonly { readonly what: string; readonly spellings: readonly string[]; readonly is: string }[]

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isLoopback, readConfig } from '../../../platform/config.js'
 import { checkedAddress } from '../../../platform/git/source/git-address.js'
 import { openOutside } from '../../../platform/outside.js'
-import { loopbackSpellings } from '../../support/loopback-spellings.js'
+import { loopbackSpellings } from '../../support/http/loopback-spellings.js'
 
 let server: Server
 let port: number

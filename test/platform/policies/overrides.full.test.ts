@@ -1,8 +1,8 @@
 // What members set on policies of manifests: it holds as long as the manifest has the policy as it was, and is visible.
 import type { Assignment, Policy } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../support/manifests-in-git.js'
-import { policyCalls } from '../../support/written-policies.js'
+import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../support/git/manifests-in-git.js'
+import { policyCalls } from '../../support/http/written-policies.js'
 
 let git: ManifestsInGit
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { canonical } from '@svc/proof'
 import type { JsonMap, Policy, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 interface Case {
   readonly name: string

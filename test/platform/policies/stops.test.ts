@@ -16,8 +16,8 @@ import type {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { messages } from '../../../engine/policy/messages.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { expectEqualVerdicts } from '../../support/rejudge.js'
+import { expectEqualVerdicts } from '../../support/log/rejudge.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 interface Action {
   readonly stop?: { agent?: string; agent_key?: string; manifest?: true; workspace?: true; with_key?: true }

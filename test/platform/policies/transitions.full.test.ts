@@ -1,8 +1,8 @@
 // Concurrent changes of policies on both databases: one version for each, and none is lost (moves: test/cases/states).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { amounts, policyCalls } from '../../support/written-policies.js'
+import { amounts, policyCalls } from '../../support/http/written-policies.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 

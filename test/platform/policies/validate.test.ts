@@ -2,8 +2,8 @@
 import { createChecker } from '@svc/engine/parts'
 import { documents, type Problem, type ValidationReport } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectedFindings, invalidManifests, placesOf } from '../../support/invalid-manifests.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { expectedFindings, invalidManifests, placesOf } from '../../support/engine/invalid-manifests.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 const path = '/api/v1/manifests/validate'
 const check = createChecker(Object.values(documents))('validation-report.json')

@@ -1,13 +1,13 @@
 // Policies written by the API: whom they reach, how they change, and what the log and the audit trail hold of them.
 import type { Policy, Problem } from '@svc/schemas'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { fast } from '../../support/log.js'
-import { startMailServer } from '../../support/mail.js'
-import { signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { expectEqualVerdicts } from '../../support/rejudge.js'
-import { amounts, atMost, policyCalls } from '../../support/written-policies.js'
+import { amounts, atMost, policyCalls } from '../../support/http/written-policies.js'
+import { fast } from '../../support/log/log.js'
+import { expectEqualVerdicts } from '../../support/log/rejudge.js'
+import { startMailServer } from '../../support/people/mail.js'
+import { signedIn } from '../../support/people/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 let platform: TestPlatform

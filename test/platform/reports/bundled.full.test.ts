@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { keyLines, parseTrustPolicy } from '@svc/proof'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { makeBundledReport } from '../../../report/bundle/make.js'
-import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { discard, type TestPlatform } from '../../support/platform.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
 import {
   answerIncidents,
   askForApprovals,
@@ -14,9 +13,10 @@ import {
   reportDatabases,
   signedCheckpoint,
   startReportPlatform,
-} from '../../support/report-log.js'
-import { downloadOf, reportIn, requestedReport, sha256Of } from '../../support/reports.js'
-import { soon } from '../../support/soon.js'
+} from '../../support/reports/report-log.js'
+import { downloadOf, reportIn, requestedReport, sha256Of } from '../../support/reports/reports.js'
+import { discard, type TestPlatform } from '../../support/server/platform.js'
+import { soon } from '../../support/server/soon.js'
 import './bundled.test.js'
 
 const databases = await reportDatabases()

@@ -10,9 +10,16 @@ import { makeReport } from '../../../platform/reports/collect/make-report.js'
 import { makeBundledReport } from '../../../report/bundle/make.js'
 import type { MadeReport, ReportPlan } from '../../../report/content/plan.js'
 import { reportIdOf, timesOf } from '../../../report/content/report-id.js'
-import { openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { type HistoryPlatform, type HistoryWorkspace, openHistoryPlatform } from '../../support/history-platform.js'
-import { begin, honestActs, planOf, playedHistory, receivedAt, reportParts } from '../../support/honest-histories.js'
+import { openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
+import { type HistoryPlatform, type HistoryWorkspace, openHistoryPlatform } from '../../support/log/history-platform.js'
+import {
+  begin,
+  honestActs,
+  planOf,
+  playedHistory,
+  receivedAt,
+  reportParts,
+} from '../../support/log/honest-histories.js'
 
 // A PDF takes a second.
 const histories = Number(process.env.SVC_HONEST_HISTORIES ?? { fast: 1, full: 4, night: 100 }[inject('project')])

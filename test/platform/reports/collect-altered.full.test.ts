@@ -1,6 +1,5 @@
 // What a report finds in an altered log: each change is named, with its place.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, type TestPlatform } from '../../support/platform.js'
 import {
   askForApprovals,
   changeWorkspace,
@@ -10,7 +9,8 @@ import {
   reportDatabases,
   signedCheckpoint,
   startReportPlatform,
-} from '../../support/report-log.js'
+} from '../../support/reports/report-log.js'
+import { discard, type TestPlatform } from '../../support/server/platform.js'
 
 /** Changes of the entry `:at` (null: of many; a name: one of `places`), the tables that they change, and the code of the problem that names it. */
 const changes = [

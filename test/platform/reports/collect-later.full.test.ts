@@ -4,8 +4,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { noteMember } from '../../../platform/access/commands/members.js'
 import { insertMember } from '../../../platform/access/store/members.js'
 import { withUnscopedTransaction } from '../../../platform/db/db.js'
-import { namedStep } from '../../support/approvals.js'
-import { discard, type TestPlatform } from '../../support/platform.js'
+import { namedStep } from '../../support/http/approvals.js'
+import { amounts, policyCalls } from '../../support/http/written-policies.js'
 import {
   answerIncidents,
   askForApprovals,
@@ -18,8 +18,8 @@ import {
   reportDatabases,
   signedCheckpoint,
   startReportPlatform,
-} from '../../support/report-log.js'
-import { amounts, policyCalls } from '../../support/written-policies.js'
+} from '../../support/reports/report-log.js'
+import { discard, type TestPlatform } from '../../support/server/platform.js'
 
 describe.each(await reportDatabases())('on $kind, a report as of a cut-off', ({ url }) => {
   const opened: TestPlatform[] = []

@@ -9,10 +9,10 @@ import { readConfig } from '@svc/platform'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openDatabase, withSnapshot, withUnscopedTransaction } from '../../../platform/db/db.js'
 import { scopeOf } from '../../../platform/db/scope.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { type PlatformProcess, serverKey, startProcess } from '../../support/process.js'
-import { fillForReports } from '../../support/report-fill.js'
-import { untilDone } from '../../support/soon.js'
+import { fillForReports } from '../../support/reports/report-fill.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { type PlatformProcess, serverKey, startProcess } from '../../support/server/process.js'
+import { untilDone } from '../../support/server/soon.js'
 
 const entries = Number(process.env.SVC_REPORT_ENTRIES ?? 6_000)
 const formats = (process.env.SVC_REPORT_FORMATS ?? 'json,pdf').split(',')

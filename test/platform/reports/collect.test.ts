@@ -1,7 +1,6 @@
 // The content of a report: every number is computed again by plain SQL. collect.full.test.ts runs all of it, on both databases.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Integrity, ReportData } from '../../../report/content/report-data.js'
-import { discard, type TestPlatform } from '../../support/platform.js'
 import {
   answerIncidents,
   askForApprovals,
@@ -15,8 +14,9 @@ import {
   reportDatabases,
   signedCheckpoint,
   startReportPlatform,
-} from '../../support/report-log.js'
-import { sqlNumbers } from '../../support/report-numbers.js'
+} from '../../support/reports/report-log.js'
+import { sqlNumbers } from '../../support/reports/report-numbers.js'
+import { discard, type TestPlatform } from '../../support/server/platform.js'
 
 const isFull = inject('project') === 'full'
 const databases = await reportDatabases()

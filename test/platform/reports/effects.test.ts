@@ -2,14 +2,14 @@
 import type { IncidentList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ReportData } from '../../../report/content/report-data.js'
-import { discard, type TestPlatform } from '../../support/platform.js'
 import {
   openReportLog,
   type ReportLog,
   reportDatabases,
   signedCheckpoint,
   startReportPlatform,
-} from '../../support/report-log.js'
+} from '../../support/reports/report-log.js'
+import { discard, type TestPlatform } from '../../support/server/platform.js'
 
 const timestamp = '2026-01-05T09:00:00Z'
 /** A step that violates a policy of the baseline. */

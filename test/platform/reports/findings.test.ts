@@ -5,9 +5,9 @@ import type { ReportData } from '../../../report/content/report-data.js'
 import { statementsOf, verdictOf } from '../../../report/content/statements.js'
 import { controlMatrix } from '../../../report/controls/controls.js'
 import { findings } from '../../../report/oscal/findings.js'
-import type { Act, StepKind } from '../../support/history-acts.js'
-import { type HistoryPlatform, openHistoryPlatform } from '../../support/history-platform.js'
-import { begin, playedHistory, reportOf } from '../../support/honest-histories.js'
+import type { Act, StepKind } from '../../support/log/history-acts.js'
+import { type HistoryPlatform, openHistoryPlatform } from '../../support/log/history-platform.js'
+import { begin, playedHistory, reportOf } from '../../support/log/honest-histories.js'
 
 const agent = 'desk'
 const begun: readonly Act[] = [

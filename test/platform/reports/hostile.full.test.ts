@@ -3,10 +3,10 @@ import type { RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { reportJson } from '../../../report/oscal/json.js'
 import { reportXml } from '../../../report/oscal/xml.js'
-import { nastyTexts } from '../../support/nasty-text.js'
-import { contentOf, propertiesOfJson, propertiesOfTree, treeByXmlJs } from '../../support/oscal.js'
-import { discard, type TestPlatform } from '../../support/platform.js'
-import { openReportLog, signedCheckpoint, startReportPlatform } from '../../support/report-log.js'
+import { nastyTexts } from '../../support/engine/nasty-text.js'
+import { contentOf, propertiesOfJson, propertiesOfTree, treeByXmlJs } from '../../support/reports/oscal.js'
+import { openReportLog, signedCheckpoint, startReportPlatform } from '../../support/reports/report-log.js'
+import { discard, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
 beforeAll(async () => {

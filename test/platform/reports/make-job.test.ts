@@ -14,10 +14,10 @@ import { partBytes } from '../../../platform/reports/issue.js'
 import { type MakeReport, makeReportJob } from '../../../platform/reports/make-job.js'
 import { findReport, queueReport } from '../../../platform/reports/store/reports.js'
 import type { ReportPlan } from '../../../report/content/plan.js'
-import { gate, type JobRoom, openJobRoom } from '../../support/jobs.js'
-import { forEachDatabase } from '../../support/postgres.js'
-import { day, sha256Of } from '../../support/reports.js'
-import { soon } from '../../support/soon.js'
+import { day, sha256Of } from '../../support/reports/reports.js'
+import { gate, type JobRoom, openJobRoom } from '../../support/server/jobs.js'
+import { forEachDatabase } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 const bytes = Buffer.alloc(2 * partBytes + 5, 'a report ')
 const made = { bytes, sha256: sha256Of(bytes) }

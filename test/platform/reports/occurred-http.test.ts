@@ -2,12 +2,12 @@
 import { join } from 'node:path'
 import type { BundleVerdict, ErasureResult, EventList, LogCheckpoint, Report } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { fast, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { databaseHere } from '../../support/postgres.js'
-import { downloadOf, reportIn, requestedReport, sha256Of } from '../../support/reports.js'
-import { runSvc } from '../../support/svc.js'
+import { runSvc } from '../../support/cli/svc.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
+import { fast, register } from '../../support/log/log.js'
+import { downloadOf, reportIn, requestedReport, sha256Of } from '../../support/reports/reports.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { databaseHere } from '../../support/server/postgres.js'
 
 const { kind, database_url } = await databaseHere()
 const january = { from: '2026-01-01', to: '2026-01-31', format: 'json' } as const

@@ -7,9 +7,9 @@ import { parse } from 'yaml'
 import type { ReportData } from '../../../report/content/report-data.js'
 import { reportIdOf } from '../../../report/content/report-id.js'
 import { createPeriod } from '../../../report/tally/period.js'
-import { type Act, play } from '../../support/history-acts.js'
-import { type HistoryPlatform, type HistoryWorkspace, openHistoryPlatform } from '../../support/history-platform.js'
-import { reportOf } from '../../support/honest-histories.js'
+import { type Act, play } from '../../support/log/history-acts.js'
+import { type HistoryPlatform, type HistoryWorkspace, openHistoryPlatform } from '../../support/log/history-platform.js'
+import { reportOf } from '../../support/log/honest-histories.js'
 
 type Sent = { readonly at: string } & Partial<{
   readonly task: string

@@ -5,12 +5,12 @@ import { scopeOf } from '../../../platform/db/scope.js'
 import { collectReport } from '../../../platform/reports/collect/make-report.js'
 import type { ReportData } from '../../../report/content/report-data.js'
 import { reportPdf } from '../../../report/pdf/pdf.js'
-import { fast } from '../../support/log.js'
-import { type MailServer, startMailServer } from '../../support/mail.js'
-import { hasPoppler, textOf } from '../../support/pdf.js'
-import { type SignedIn, signedIn } from '../../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { openReportLog, signedCheckpoint } from '../../support/report-log.js'
+import { fast } from '../../support/log/log.js'
+import { type MailServer, startMailServer } from '../../support/people/mail.js'
+import { type SignedIn, signedIn } from '../../support/people/people.js'
+import { hasPoppler, textOf } from '../../support/reports/pdf.js'
+import { openReportLog, signedCheckpoint } from '../../support/reports/report-log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 const payments = {
   name: 'payments are approved',

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PolicyChangeResult, ReportData } from '../../../report/content/report-data.js'
 import { reportPdf } from '../../../report/pdf/pdf.js'
-import { fast } from '../../support/log.js'
-import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../support/manifests-in-git.js'
-import { hasPoppler, textOf } from '../../support/pdf.js'
-import { logTask, openReportLog, type ReportLog, signedCheckpoint } from '../../support/report-log.js'
+import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../support/git/manifests-in-git.js'
+import { fast } from '../../support/log/log.js'
+import { hasPoppler, textOf } from '../../support/reports/pdf.js'
+import { logTask, openReportLog, type ReportLog, signedCheckpoint } from '../../support/reports/report-log.js'
 
 const amount = { name: 'amount is given', severity: 'medium', controls: ['ACME-7'] }
 const calls = {

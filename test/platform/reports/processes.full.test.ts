@@ -14,13 +14,13 @@ import { connectLibrary } from '../../../platform/git/commands/connect-library.j
 import { lockLog } from '../../../platform/ledger/log.js'
 import { makeReportJob } from '../../../platform/reports/make-job.js'
 import { findReport, queueReport } from '../../../platform/reports/store/reports.js'
-import { startReportProcess } from '../../support/job-process.js'
-import { openJobRoom } from '../../support/jobs.js'
-import { fast, logSteps, register } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { day, downloadOf, reportIn, requestedReport, sha256Of } from '../../support/reports.js'
-import { soon } from '../../support/soon.js'
+import { fast, logSteps, register } from '../../support/log/log.js'
+import { day, downloadOf, reportIn, requestedReport, sha256Of } from '../../support/reports/reports.js'
+import { startReportProcess } from '../../support/server/job-process.js'
+import { openJobRoom } from '../../support/server/jobs.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { soon } from '../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { answered } from '../../../report/content/answered.js'
 import type { ReportData } from '../../../report/content/report-data.js'
 import { risks } from '../../../report/oscal/findings.js'
-import { fast } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { openReportLog, signedCheckpoint } from '../../support/report-log.js'
+import { fast } from '../../support/log/log.js'
+import { openReportLog, signedCheckpoint } from '../../support/reports/report-log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
 beforeAll(async () => {

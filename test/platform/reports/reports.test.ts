@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import type { AgentRegistration, ErasureResult, EventList, LogCheckpoint, Problem, Report } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { begun, checkpointOf, fast, logSteps } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { databaseHere } from '../../support/postgres.js'
-import { day, downloadOf, listedReports, reportIn, requestedReport, sha256Of } from '../../support/reports.js'
+import { begun, checkpointOf, fast, logSteps } from '../../support/log/log.js'
+import { day, downloadOf, listedReports, reportIn, requestedReport, sha256Of } from '../../support/reports/reports.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { databaseHere } from '../../support/server/postgres.js'
 
 interface Row {
   readonly name: string

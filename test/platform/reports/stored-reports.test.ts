@@ -1,8 +1,8 @@
 // The number of reports that a workspace keeps.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkpointOf, fast, logSteps } from '../../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
+import { checkpointOf, fast, logSteps } from '../../support/log/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
 
 const postgres = await sharedPostgres()
 

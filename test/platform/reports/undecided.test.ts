@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ReportData } from '../../../report/content/report-data.js'
 import { statementsOf, verdictOf } from '../../../report/content/statements.js'
-import type { Act } from '../../support/history-acts.js'
-import { type HistoryPlatform, type HistoryWorkspace, openHistoryPlatform } from '../../support/history-platform.js'
-import { playedHistory, reportOf } from '../../support/honest-histories.js'
+import type { Act } from '../../support/log/history-acts.js'
+import { type HistoryPlatform, type HistoryWorkspace, openHistoryPlatform } from '../../support/log/history-platform.js'
+import { playedHistory, reportOf } from '../../support/log/honest-histories.js'
 
 const task = (name: string, decided: boolean): Act => {
   const steps = ['start', 'model', 'end'] as const

@@ -4,8 +4,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { runPlatform, startProcess } from '../../support/process.js'
-import { runSvc } from '../../support/svc.js'
+import { runSvc } from '../../support/cli/svc.js'
+import { runPlatform, startProcess } from '../../support/server/process.js'
 
 const root = mkdtempSync(join(tmpdir(), 'svc-key-folders-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

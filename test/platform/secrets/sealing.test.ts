@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto'
 import type { ActionTest, ErasureResult } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { createSealer } from '../../../platform/secrets/seal.js'
-import { makeAction } from '../../support/actions.js'
-import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
-import { runPlatform } from '../../support/process.js'
+import { makeAction } from '../../support/http/actions.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
+import { sharedPostgres } from '../../support/server/postgres.js'
+import { runPlatform } from '../../support/server/process.js'
 
 const postgres = await sharedPostgres()
 

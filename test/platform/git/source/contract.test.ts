@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundledSource } from '../../../../platform/git/source/bundled.js'
 import type { GitSource } from '../../../../platform/git/source/source.js'
 import { type FakeGithub, startFakeGithub } from '../../../github/fake-github.js'
-import { bareRepository, type GitHost, type RealRepository, startGitHost } from '../../../support/git-host.js'
-import { type MockGithub, type MockRepository, startGithub } from '../../../support/github.js'
-import { faultOf, gitAddress, githubAddress, type TestSources, testSources } from '../../../support/sources.js'
+import { bareRepository, type GitHost, type RealRepository, startGitHost } from '../../../support/git/git-host.js'
+import { type MockGithub, type MockRepository, startGithub } from '../../../support/git/github.js'
+import { faultOf, gitAddress, githubAddress, type TestSources, testSources } from '../../../support/git/sources.js'
 
 const files = {
   'security/pii.yaml': 'name: PII\nversion: "1"\npolicies: []\n',

@@ -7,8 +7,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { branchProblem } from '../../../../platform/git/source/branch-name.js'
 import { createTargets } from '../../../../platform/outgoing/targets.js'
-import { bareRepository } from '../../../support/git-host.js'
-import { faultOf, gitAddress, githubAddress, testSources } from '../../../support/sources.js'
+import { bareRepository } from '../../../support/git/git-host.js'
+import { faultOf, gitAddress, githubAddress, testSources } from '../../../support/git/sources.js'
 
 const casesOf = (name: string) => parse(readFileSync(new URL(`../../../cases/${name}`, import.meta.url), 'utf8'))
 const addresses = casesOf('git-addresses.yaml') as readonly { readonly name: string; readonly url: string }[]

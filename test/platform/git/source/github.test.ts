@@ -8,8 +8,14 @@ import {
   type MockRepository,
   resetsAt,
   startGithub,
-} from '../../../support/github.js'
-import { faultOf, githubAddress, type SourceOptions, type TestSources, testSources } from '../../../support/sources.js'
+} from '../../../support/git/github.js'
+import {
+  faultOf,
+  githubAddress,
+  type SourceOptions,
+  type TestSources,
+  testSources,
+} from '../../../support/git/sources.js'
 
 let github: MockGithub
 let open: MockRepository

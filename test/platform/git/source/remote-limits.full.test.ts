@@ -6,9 +6,9 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type GitHost, packet, type RealRepository, startGitHost } from '../../../support/git-host.js'
-import { soon } from '../../../support/soon.js'
-import { faultOf, gitAddress, type SourceOptions, type TestSources, testSources } from '../../../support/sources.js'
+import { type GitHost, packet, type RealRepository, startGitHost } from '../../../support/git/git-host.js'
+import { faultOf, gitAddress, type SourceOptions, type TestSources, testSources } from '../../../support/git/sources.js'
+import { soon } from '../../../support/server/soon.js'
 
 let host: GitHost
 const opened: TestSources[] = []

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTargets } from '../../../../platform/outgoing/targets.js'
-import { bareRepository, type GitHost, packet, startGitHost } from '../../../support/git-host.js'
-import { faultOf, gitAddress, type SourceOptions, type TestSources, testSources } from '../../../support/sources.js'
+import { bareRepository, type GitHost, packet, startGitHost } from '../../../support/git/git-host.js'
+import { faultOf, gitAddress, type SourceOptions, type TestSources, testSources } from '../../../support/git/sources.js'
 
 const token = 'glpat-very-secret'
 let host: GitHost

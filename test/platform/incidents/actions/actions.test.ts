@@ -15,11 +15,11 @@ import type {
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
-import { deliveriesOf, inStates, makeAction, registerAgent, violate } from '../../../support/actions.js'
-import { startMailServer } from '../../../support/mail.js'
-import { discard, startPlatform, type TestPlatform } from '../../../support/platform.js'
-import { type Received, type Receiver, startReceiver } from '../../../support/receiver.js'
-import { soon } from '../../../support/soon.js'
+import { deliveriesOf, inStates, makeAction, registerAgent, violate } from '../../../support/http/actions.js'
+import { startMailServer } from '../../../support/people/mail.js'
+import { type Received, type Receiver, startReceiver } from '../../../support/people/receiver.js'
+import { discard, startPlatform, type TestPlatform } from '../../../support/server/platform.js'
+import { soon } from '../../../support/server/soon.js'
 
 type Row = Record<string, unknown> & { url?: string; path: string; says: string }
 const { rejected } = parse(readFileSync(new URL('../../../cases/actions.yaml', import.meta.url), 'utf8')) as {

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { IncidentList } from '@svc/schemas'
 import { describe, expect, it, vi } from 'vitest'
-import { makeAction, registerAgent } from '../../../support/actions.js'
-import type { CallOptions } from '../../../support/platform.js'
-import { freePort, sharedPostgres } from '../../../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../../../support/process.js'
-import { startReceiver } from '../../../support/receiver.js'
-import { soon } from '../../../support/soon.js'
+import { makeAction, registerAgent } from '../../../support/http/actions.js'
+import { startReceiver } from '../../../support/people/receiver.js'
+import type { CallOptions } from '../../../support/server/platform.js'
+import { freePort, sharedPostgres } from '../../../support/server/postgres.js'
+import { type PlatformProcess, startProcess } from '../../../support/server/process.js'
+import { soon } from '../../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 /** SVC_CRASH_CYCLES=20 takes 90 s. */

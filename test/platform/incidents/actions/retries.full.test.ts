@@ -1,10 +1,10 @@
 // Receivers that fail: what is delivered later, in which order, and what is given up.
 import type { Action, Delivery, EventList, Problem } from '@svc/schemas'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { deliveriesOf, inStates, makeAction, registerAgent, violate } from '../../../support/actions.js'
-import { discard, startPlatform, type TestPlatform } from '../../../support/platform.js'
-import { type Receiver, startReceiver } from '../../../support/receiver.js'
-import { soon } from '../../../support/soon.js'
+import { deliveriesOf, inStates, makeAction, registerAgent, violate } from '../../../support/http/actions.js'
+import { type Receiver, startReceiver } from '../../../support/people/receiver.js'
+import { discard, startPlatform, type TestPlatform } from '../../../support/server/platform.js'
+import { soon } from '../../../support/server/soon.js'
 
 let platform: TestPlatform
 let receiver: Receiver

@@ -1,11 +1,16 @@
 // What triggers actions beside incidents: an invalid log and failed readings, once for each cause.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { deliveriesOf, makeAction } from '../../../support/actions.js'
-import { checkpointOf, fast, logSteps, register } from '../../../support/log.js'
-import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../../support/manifests-in-git.js'
-import { discard, startPlatform } from '../../../support/platform.js'
-import { sharedPostgres } from '../../../support/postgres.js'
-import { soon } from '../../../support/soon.js'
+import {
+  type ManifestsInGit,
+  manifestPath,
+  openManifestsInGit,
+  refunds,
+} from '../../../support/git/manifests-in-git.js'
+import { deliveriesOf, makeAction } from '../../../support/http/actions.js'
+import { checkpointOf, fast, logSteps, register } from '../../../support/log/log.js'
+import { discard, startPlatform } from '../../../support/server/platform.js'
+import { sharedPostgres } from '../../../support/server/postgres.js'
+import { soon } from '../../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 /** No receiver: what is written is tested, not what is sent. */

@@ -1,11 +1,11 @@
 // Two platforms on one database: every incident is delivered once, and in order.
 import type { BatchAnswer } from '@svc/schemas'
 import { describe, expect, it, vi } from 'vitest'
-import { makeAction, registerAgent } from '../../../support/actions.js'
-import { discard, startPlatform } from '../../../support/platform.js'
-import { sharedPostgres } from '../../../support/postgres.js'
-import { startReceiver } from '../../../support/receiver.js'
-import { soon } from '../../../support/soon.js'
+import { makeAction, registerAgent } from '../../../support/http/actions.js'
+import { startReceiver } from '../../../support/people/receiver.js'
+import { discard, startPlatform } from '../../../support/server/platform.js'
+import { sharedPostgres } from '../../../support/server/postgres.js'
+import { soon } from '../../../support/server/soon.js'
 
 const postgres = await sharedPostgres()
 const incidents = 500

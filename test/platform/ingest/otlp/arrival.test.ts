@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { otlpRequest, otlpSpan, type ShortSpan } from '../../../support/otlp.js'
-import { discard, startPlatform, type TestPlatform } from '../../../support/platform.js'
-import { isValid, stepsOf } from '../../../support/span-steps.js'
+import { discard, startPlatform, type TestPlatform } from '../../../support/server/platform.js'
+import { otlpRequest, otlpSpan, type ShortSpan } from '../../../support/spans/otlp.js'
+import { isValid, stepsOf } from '../../../support/spans/span-steps.js'
 
 interface Arrival {
   readonly name: string

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { divideJson } from '../../../../platform/ingest/otlp/divided-json.js'
 import { createPace } from '../../../../platform/ingest/pace.js'
-import { otlpAttributes, otlpRequest, otlpSpan } from '../../../support/otlp.js'
-import { discard, startPlatform, type TestPlatform } from '../../../support/platform.js'
-import { stepsOf } from '../../../support/span-steps.js'
+import { discard, startPlatform, type TestPlatform } from '../../../support/server/platform.js'
+import { otlpAttributes, otlpRequest, otlpSpan } from '../../../support/spans/otlp.js'
+import { stepsOf } from '../../../support/spans/span-steps.js'
 
 const divide = (text: string) => divideJson(createPace(), Buffer.from(text))
 const put = (value: unknown, spans: readonly unknown[], at: readonly string[] = []): unknown => {

@@ -1,10 +1,10 @@
 // Spans of hostile or careless senders: whatever one of them holds, the others of its request are stored.
 import type { JsonMap } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { otlpAttributes, otlpRequest, otlpSpan } from '../../../support/otlp.js'
-import { fromProtobuf, protobufType, toDeepProtobuf, toProtobuf } from '../../../support/otlp-protobuf.js'
-import { discard, startPlatform, type TestPlatform } from '../../../support/platform.js'
-import { detailsOf, isValid, stepsOf } from '../../../support/span-steps.js'
+import { discard, startPlatform, type TestPlatform } from '../../../support/server/platform.js'
+import { otlpAttributes, otlpRequest, otlpSpan } from '../../../support/spans/otlp.js'
+import { fromProtobuf, protobufType, toDeepProtobuf, toProtobuf } from '../../../support/spans/otlp-protobuf.js'
+import { detailsOf, isValid, stepsOf } from '../../../support/spans/span-steps.js'
 
 let platform: TestPlatform
 beforeAll(async () => {

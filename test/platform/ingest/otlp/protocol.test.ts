@@ -4,11 +4,11 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { Agent, AgentList, MadeApiKey, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { agentLoop } from '../../../support/otel-agent.js'
-import { otlpRequest, otlpSpan } from '../../../support/otlp.js'
-import { fromProtobuf, protobufType, toProtobuf } from '../../../support/otlp-protobuf.js'
-import { type CallOptions, discard, startPlatform, type TestPlatform } from '../../../support/platform.js'
-import { loopSteps, stepsOf } from '../../../support/span-steps.js'
+import { type CallOptions, discard, startPlatform, type TestPlatform } from '../../../support/server/platform.js'
+import { agentLoop } from '../../../support/spans/otel-agent.js'
+import { otlpRequest, otlpSpan } from '../../../support/spans/otlp.js'
+import { fromProtobuf, protobufType, toProtobuf } from '../../../support/spans/otlp-protobuf.js'
+import { loopSteps, stepsOf } from '../../../support/spans/span-steps.js'
 
 let platform: TestPlatform
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 // An agent with the OpenTelemetry SDK exports its spans unchanged: one agent, one task, verified steps.
 import type { AgentList, TaskList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { agentLoop, type Exporting, exported } from '../../../support/otel-agent.js'
-import { discard, startPlatform, type TestPlatform } from '../../../support/platform.js'
-import { incidentsOf, isValid, loopSteps, stepsOf } from '../../../support/span-steps.js'
+import { discard, startPlatform, type TestPlatform } from '../../../support/server/platform.js'
+import { agentLoop, type Exporting, exported } from '../../../support/spans/otel-agent.js'
+import { incidentsOf, isValid, loopSteps, stepsOf } from '../../../support/spans/span-steps.js'
 
 let platform: TestPlatform
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 // What the platform keeps of spans beside the log ends with the retention of the log, and with the erasure of their task.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { withoutJobs } from '../../../support/database.js'
-import { fast } from '../../../support/log.js'
-import { otlpRequest, otlpSpan } from '../../../support/otlp.js'
-import { discard, startPlatform, type TestPlatform } from '../../../support/platform.js'
-import { sharedPostgres } from '../../../support/postgres.js'
+import { fast } from '../../../support/log/log.js'
+import { withoutJobs } from '../../../support/server/database.js'
+import { discard, startPlatform, type TestPlatform } from '../../../support/server/platform.js'
+import { sharedPostgres } from '../../../support/server/postgres.js'
+import { otlpRequest, otlpSpan } from '../../../support/spans/otlp.js'
 
 const postgres = await sharedPostgres()
 const day = 86_400_000

@@ -1,9 +1,9 @@
 // Two platforms on one server: spans of one task reach both, also at once and twice.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { otlpRequest, otlpSpan, type ShortSpan } from '../../../support/otlp.js'
-import { discard, startPlatform, type TestPlatform } from '../../../support/platform.js'
-import { sharedPostgres } from '../../../support/postgres.js'
-import { isValid, stepsOf } from '../../../support/span-steps.js'
+import { discard, startPlatform, type TestPlatform } from '../../../support/server/platform.js'
+import { sharedPostgres } from '../../../support/server/postgres.js'
+import { otlpRequest, otlpSpan, type ShortSpan } from '../../../support/spans/otlp.js'
+import { isValid, stepsOf } from '../../../support/spans/span-steps.js'
 
 const postgres = await sharedPostgres()
 

@@ -1,8 +1,8 @@
 // Spans that are not acts of an agent: counted by name, listed for members, and bounded.
 import type { UnmappedSpanList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { otlpRequest, otlpSpan } from '../../../support/otlp.js'
-import { discard, startPlatform, type TestPlatform } from '../../../support/platform.js'
+import { discard, startPlatform, type TestPlatform } from '../../../support/server/platform.js'
+import { otlpRequest, otlpSpan } from '../../../support/spans/otlp.js'
 
 let platform: TestPlatform
 beforeAll(async () => {
