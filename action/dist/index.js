@@ -1130,7 +1130,7 @@ const bothIn = {
 const passedCode = "CONDITION_HOLDS";
 const noneHolds = "NO_CONDITION_HOLDS";
 function bothOfLeaf(node, check, context) {
-	const answer = check(context);
+	const answer = check === null ? 1 : check(context);
 	if (answer === 1) return {
 		violated: null,
 		passed: null
@@ -1140,7 +1140,7 @@ function bothOfLeaf(node, check, context) {
 		passed: null
 	};
 	const own = context.step === null ? [] : [evidenceOf(context.step)];
-	const { evidence = [], undo, fact = `${describe(node)} holds` } = check.because?.(context) ?? {};
+	const { evidence = [], undo, fact = `${describe(node)} holds` } = check?.because?.(context) ?? {};
 	const field = fieldOfAgent(node, context);
 	const passed = {
 		code: passedCode,
@@ -1282,9 +1282,9 @@ function isSame$1(one, other) {
 }
 
 // engine/rules/compound-tree.ts
-function compiled(tree) {
-	const leaves = leavesOf(tree);
-	const check = checkOf(mapped(tree, withHead));
+function compiled(nodes) {
+	const leaves = nodes.filter((node) => node.kind === "leaf");
+	const check = checkWith$1(nodes, headed) ?? (() => 1);
 	if (leaves.every(({ head }) => head === null)) return {
 		check,
 		head_words: [],
@@ -1293,55 +1293,52 @@ function compiled(tree) {
 	return {
 		check,
 		head_words: leaves.flatMap((leaf) => leaf.head_words),
-		checkFor: (step) => {
-			const part = mapped(tree, (leaf) => leaf.head === null || leaf.head(step) ? leaf : null);
-			return part === null ? null : checkOf(part);
-		}
+		checkFor: (step) => checkWith$1(nodes, ({ head, check }) => head === null || head(step) ? check : null)
 	};
 }
-function leavesOf(tree) {
-	return tree.kind === "leaf" ? [tree] : tree.parts.flatMap(leavesOf);
+function folded$1(nodes, leaf, combine) {
+	const parts = [];
+	for (const node of nodes) parts.push(node.kind === "leaf" ? leaf(node) : combine(node.kind, parts.splice(-node.arity)));
+	return parts[0];
 }
-function mapped(tree, change) {
-	if (tree.kind === "leaf") return change(tree);
-	const parts = tree.parts.flatMap((part) => mapped(part, change) ?? []);
-	return parts.length === 0 ? null : {
-		...tree,
-		parts
-	};
-}
-function withHead(leaf) {
-	const { head, check } = leaf;
-	if (head === null) return leaf;
-	const headed = (context) => context.step !== null && head(context.step) ? check(context) : 1;
+function headed({ head, check }) {
+	if (head === null) return check;
+	const own = (context) => context.step !== null && head(context.step) ? check(context) : 1;
 	const { because } = check;
-	return {
-		...leaf,
-		check: because === void 0 ? headed : Object.assign(headed, { because })
-	};
+	return because === void 0 ? own : Object.assign(own, { because });
 }
-function checkOf(tree) {
-	const check = plainCheck(tree);
-	if (!negates(tree)) return check;
+function checkWith$1(nodes, checkOf) {
+	const whole = folded$1(nodes, (leaf) => {
+		const check = checkOf(leaf);
+		return check && {
+			check,
+			throwing: leaf.can_throw ? [check] : [],
+			negates: false
+		};
+	}, (kind, parts) => combined$1(kind, parts.filter((part) => part !== null)));
+	if (whole === null || !whole.negates) return whole?.check ?? null;
+	const { check } = whole;
 	return (context) => {
 		const answer = check(context);
-		return typeof answer === "object" ? explained(tree, context) : answer;
+		return typeof answer === "object" ? explained(nodes, checkOf, context) : answer;
 	};
 }
-function negates(tree) {
-	return tree.kind === "not" || tree.kind !== "leaf" && tree.parts.some(negates);
+function combined$1(kind, parts) {
+	const [first] = parts;
+	if (first === void 0) return null;
+	const checks = parts.map(({ check }) => check);
+	return {
+		check: kind === "not" ? not(first.check) : kind === "all_of" ? allOf(checks) : anyOf(parts),
+		throwing: parts.length === 1 ? first.throwing : parts.flatMap(({ throwing }) => throwing),
+		negates: kind === "not" || parts.some(({ negates }) => negates)
+	};
 }
 const holds = {
 	code: "CONDITION_HOLDS",
 	message: "the condition holds and must not",
 	evidence: []
 };
-function plainCheck(tree) {
-	if (tree.kind === "leaf") return tree.check;
-	const checks = tree.parts.map(plainCheck);
-	if (tree.kind === "all_of") return allOf(checks);
-	if (tree.kind === "any_of") return anyOf(checks, tree.parts);
-	const [condition] = checks;
+function not(condition) {
 	return (context) => {
 		const answer = condition(context);
 		return answer === 1 ? answer : answer === 0 ? holds : 0;
@@ -1360,11 +1357,13 @@ function allOf(checks) {
 		return violations !== null ? everyOf(violations) : passed ? 0 : 1;
 	};
 }
-function anyOf(checks, parts) {
-	const throwing = [];
+function anyOf(parts) {
+	const checks = parts.map(({ check }) => check);
+	const throwing = parts.flatMap((part) => part.throwing);
+	let count = 0;
 	const later = parts.map((part) => {
-		for (const { can_throw, check } of leavesOf(part)) if (can_throw) throwing.push(check);
-		return throwing.length;
+		count += part.throwing.length;
+		return count;
 	});
 	return (context) => {
 		let violations = null;
@@ -1381,17 +1380,13 @@ function anyOf(checks, parts) {
 		return violations === null ? 1 : someOf(violations);
 	};
 }
-function explained(tree, context) {
-	const { violated } = bothOf(tree, context);
+function explained(nodes, checkOf, context) {
+	const { violated } = folded$1(nodes, (leaf) => bothOfLeaf(leaf.node, checkOf(leaf), context), (kind, parts) => bothIn[kind](parts));
 	return violated?.violation ?? {
 		code: "CONDITION_VIOLATED",
 		message: "the condition is violated",
 		evidence: []
 	};
-}
-function bothOf(tree, context) {
-	if (tree.kind === "leaf") return bothOfLeaf(tree.node, tree.check, context);
-	return bothIn[tree.kind](tree.parts.map((part) => bothOf(part, context)));
 }
 
 // engine/rules/compound.ts
@@ -1548,20 +1543,17 @@ function sharedScopes(of) {
 	return first.filter((scope) => rest.every((scopes) => scopes.includes(scope)));
 }
 function compileTree(root, leaf) {
-	const trees = [];
-	for (const { arity, ...placed } of postOrder(root)) {
+	return compiled(postOrder(root).map(({ arity, ...placed }) => {
 		const { node } = placed;
-		const tree = isCombinator(node.rule_type) ? {
+		return isCombinator(node.rule_type) ? {
 			kind: node.rule_type,
-			parts: trees.splice(-arity)
+			arity
 		} : {
 			...leaf(placed),
 			kind: "leaf",
 			node
 		};
-		trees.push(tree);
-	}
-	return compiled(trees[0]);
+	}));
 }
 
 // engine/rules/members.ts

@@ -63,12 +63,13 @@ export const bothIn: Readonly<Record<Combinator, (parts: readonly Both[]) => Bot
 const passedCode = 'CONDITION_HOLDS'
 const noneHolds = 'NO_CONDITION_HOLDS'
 
-export function bothOfLeaf(node: Condition, check: Check, context: RuleContext): Both {
-  const answer = check(context)
+/** `check` is null for a leaf that is not applicable. */
+export function bothOfLeaf(node: Condition, check: Check | null, context: RuleContext): Both {
+  const answer = check === null ? NOT_APPLICABLE : check(context)
   if (answer === NOT_APPLICABLE) return { violated: null, passed: null }
   if (answer !== PASS) return { violated: withoutFact(answer), passed: null }
   const own = context.step === null ? [] : [evidenceOf(context.step)]
-  const { evidence = [], undo, fact = `${describe(node)} holds` } = check.because?.(context) ?? {}
+  const { evidence = [], undo, fact = `${describe(node)} holds` } = check?.because?.(context) ?? {}
   const field = fieldOfAgent(node, context)
   const passed = {
     code: passedCode,

@@ -1,5 +1,5 @@
-// Checks of trees of rules, and the trees without the rules that are not applicable to a step. A tree has at most 1,000 levels
-// (compound-depth.ts), which a check calls into one by one.
+// Checks of trees of rules, also without the rules that are not applicable to a step. A tree has at most 1,000 levels
+// (compound-depth.ts), which its check calls into one by one.
 import type { Step } from '@svc/schemas'
 import { type Both, bothIn, bothOfLeaf, everyOf, someOf } from './compound-cause.js'
 import type { Combinator, Condition } from './condition.js'
@@ -27,74 +27,91 @@ export interface CompiledTree {
   readonly head_words: readonly string[]
 }
 
-export type Tree =
+/** A node of a tree in post-order; a combinator combines the last `arity` parts. */
+export type Node =
   | (Leaf & { readonly kind: 'leaf'; readonly node: Condition })
-  | { readonly kind: Combinator; readonly parts: readonly Tree[] }
+  | { readonly kind: Combinator; readonly arity: number }
+
+type LeafNode = Node & { readonly kind: 'leaf' }
 
 /** Compiles a tree: its leaves are not applicable to steps that their heads do not accept. */
-export function compiled(tree: Tree): CompiledTree {
-  const leaves = leavesOf(tree)
-  const check = checkOf(mapped(tree, withHead))
+export function compiled(nodes: readonly Node[]): CompiledTree {
+  const leaves = nodes.filter((node): node is LeafNode => node.kind === 'leaf')
+  const check = checkWith(nodes, headed) ?? (() => NOT_APPLICABLE)
   if (leaves.every(({ head }) => head === null)) return { check, head_words: [], checkFor: () => check }
   return {
     check,
     head_words: leaves.flatMap((leaf) => leaf.head_words),
-    checkFor: (step) => {
-      const part = mapped(tree, (leaf) => (leaf.head === null || leaf.head(step) ? leaf : null))
-      return part === null ? null : checkOf(part)
-    },
+    checkFor: (step) => checkWith(nodes, ({ head, check }) => (head === null || head(step) ? check : null)),
   }
 }
 
-type LeafTree = Tree & { readonly kind: 'leaf' }
-
-function leavesOf(tree: Tree): LeafTree[] {
-  return tree.kind === 'leaf' ? [tree] : tree.parts.flatMap(leavesOf)
+/** What a tree gives, from its leaves up: no depth needs a stack while a policy is compiled. */
+function folded<T>(
+  nodes: readonly Node[],
+  leaf: (leaf: LeafNode) => T,
+  combine: (kind: Combinator, parts: T[]) => T,
+): T {
+  const parts: T[] = []
+  for (const node of nodes)
+    parts.push(node.kind === 'leaf' ? leaf(node) : combine(node.kind, parts.splice(-node.arity)))
+  return parts[0] as T
 }
 
-/** The tree with other leaves, without those that become null and without combinators of such leaves alone. */
-function mapped(tree: Tree, change: (leaf: LeafTree) => Tree): Tree
-function mapped(tree: Tree, change: (leaf: LeafTree) => Tree | null): Tree | null
-function mapped(tree: Tree, change: (leaf: LeafTree) => Tree | null): Tree | null {
-  if (tree.kind === 'leaf') return change(tree)
-  const parts = tree.parts.flatMap((part) => mapped(part, change) ?? [])
-  return parts.length === 0 ? null : { ...tree, parts }
-}
-
-/** The leaf as one for all steps. */
-function withHead(leaf: LeafTree): Tree {
-  const { head, check } = leaf
-  if (head === null) return leaf
-  const headed = (context: RuleContext) =>
-    context.step !== null && head(context.step) ? check(context) : NOT_APPLICABLE
+/** The check of a leaf for all steps. */
+function headed({ head, check }: LeafNode): Check {
+  if (head === null) return check
+  const own = (context: RuleContext) => (context.step !== null && head(context.step) ? check(context) : NOT_APPLICABLE)
   const { because } = check
-  return { ...leaf, check: because === undefined ? headed : Object.assign(headed, { because }) }
+  return because === undefined ? own : Object.assign(own, { because })
 }
 
-function checkOf(tree: Tree): Check {
-  const check = plainCheck(tree)
-  if (!negates(tree)) return check
+interface Part {
+  readonly check: Check
+  /** The checks of its leaves that can throw. */
+  readonly throwing: readonly Check[]
+  readonly negates: boolean
+}
+
+/** The check of a tree with these checks of its leaves, without those that are null; null without any. */
+function checkWith(nodes: readonly Node[], checkOf: (leaf: LeafNode) => Check | null): Check | null {
+  const whole = folded<Part | null>(
+    nodes,
+    (leaf) => {
+      const check = checkOf(leaf)
+      return check && { check, throwing: leaf.can_throw ? [check] : [], negates: false }
+    },
+    (kind, parts) =>
+      combined(
+        kind,
+        parts.filter((part) => part !== null),
+      ),
+  )
+  if (whole === null || !whole.negates) return whole?.check ?? null
+  const { check } = whole
   // A `not` reports only that its condition holds; the explanation is made when it is needed.
   return (context) => {
     const answer = check(context)
-    return typeof answer === 'object' ? explained(tree, context) : answer
+    return typeof answer === 'object' ? explained(nodes, checkOf, context) : answer
   }
 }
 
-function negates(tree: Tree): boolean {
-  return tree.kind === 'not' || (tree.kind !== 'leaf' && tree.parts.some(negates))
+/** Parts that are not applicable do not count. */
+function combined(kind: Combinator, parts: readonly Part[]): Part | null {
+  const [first] = parts
+  if (first === undefined) return null
+  const checks = parts.map(({ check }) => check)
+  return {
+    check: kind === 'not' ? not(first.check) : kind === 'all_of' ? allOf(checks) : anyOf(parts),
+    throwing: parts.length === 1 ? first.throwing : parts.flatMap(({ throwing }) => throwing),
+    negates: kind === 'not' || parts.some(({ negates }) => negates),
+  }
 }
 
 /** The violation of a `not` before it is explained. */
 const holds: Violation = { code: 'CONDITION_HOLDS', message: 'the condition holds and must not', evidence: [] }
 
-/** Parts that are not applicable do not count. */
-function plainCheck(tree: Tree): Check {
-  if (tree.kind === 'leaf') return tree.check
-  const checks = tree.parts.map(plainCheck)
-  if (tree.kind === 'all_of') return allOf(checks)
-  if (tree.kind === 'any_of') return anyOf(checks, tree.parts)
-  const [condition] = checks as [Check]
+function not(condition: Check): Check {
   return (context) => {
     const answer = condition(context)
     return answer === NOT_APPLICABLE ? answer : answer === PASS ? holds : PASS
@@ -119,12 +136,14 @@ function allOf(checks: readonly Check[]): Check {
  * Ends at a pass. INVARIANT (broken never means allowed): the leaves that are passed over and can throw still run, so that an
  * ambiguous field violates through any `any_of`.
  */
-function anyOf(checks: readonly Check[], parts: readonly Tree[]): Check {
-  const throwing: Check[] = []
+function anyOf(parts: readonly Part[]): Check {
+  const checks = parts.map(({ check }) => check)
+  const throwing = parts.flatMap((part) => part.throwing)
+  let count = 0
   /** For each part, the first check after it that can throw. */
   const later = parts.map((part) => {
-    for (const { can_throw, check } of leavesOf(part)) if (can_throw) throwing.push(check)
-    return throwing.length
+    count += part.throwing.length
+    return count
   })
   return (context) => {
     let violations: Violation[] | null = null
@@ -142,12 +161,11 @@ function anyOf(checks: readonly Check[], parts: readonly Tree[]): Check {
   }
 }
 
-function explained(tree: Tree, context: RuleContext): Violation {
-  const { violated } = bothOf(tree, context)
+function explained(nodes: readonly Node[], checkOf: (leaf: LeafNode) => Check | null, context: RuleContext): Violation {
+  const { violated } = folded<Both>(
+    nodes,
+    (leaf) => bothOfLeaf(leaf.node, checkOf(leaf), context),
+    (kind, parts) => bothIn[kind](parts),
+  )
   return violated?.violation ?? { code: 'CONDITION_VIOLATED', message: 'the condition is violated', evidence: [] }
-}
-
-function bothOf(tree: Tree, context: RuleContext): Both {
-  if (tree.kind === 'leaf') return bothOfLeaf(tree.node, tree.check, context)
-  return bothIn[tree.kind](tree.parts.map((part) => bothOf(part, context)))
 }

@@ -1,7 +1,7 @@
 // all_of, any_of and not (docs/design/engine.md §3, 24–26).
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
-import { type CompiledTree, compiled, type Leaf, type Tree } from './compound-tree.js'
+import { type CompiledTree, compiled, type Leaf, type Node } from './compound-tree.js'
 import type { Combinator, Condition } from './condition.js'
 import type { RuleDescription, Scope } from './rule.js'
 
@@ -133,13 +133,10 @@ export function sharedScopes(of: readonly (readonly Scope[])[]): Scope[] {
 
 /** Compiles a tree; `leaf` compiles each rule that is not a combinator. */
 export function compileTree(root: Condition, leaf: (placed: PlacedNode) => Leaf): CompiledTree {
-  const trees: Tree[] = []
-  for (const { arity, ...placed } of postOrder(root)) {
-    const { node } = placed
-    const tree: Tree = isCombinator(node.rule_type)
-      ? { kind: node.rule_type, parts: trees.splice(-arity) }
-      : { ...leaf(placed), kind: 'leaf', node }
-    trees.push(tree)
-  }
-  return compiled(trees[0] as Tree)
+  return compiled(
+    postOrder(root).map(({ arity, ...placed }): Node => {
+      const { node } = placed
+      return isCombinator(node.rule_type) ? { kind: node.rule_type, arity } : { ...leaf(placed), kind: 'leaf', node }
+    }),
+  )
 }
