@@ -1,12 +1,11 @@
 // `svc report --bundle`: makes a report again from its bundle, offline.
 import { writeFileSync } from 'node:fs'
 import { extname } from 'node:path'
-import type { TrustPolicy } from '@svc/proof'
 import { readTrust, verdictText, verifyBundle } from '@svc/proof/verify'
 import type { BundledReport } from '@svc/report/bundle'
 import type { BundleVerdict, Report } from '@svc/schemas'
 import type { Output } from '../account/subcommand.js'
-import { UsageError } from '../errors.js'
+import { InputError, UsageError } from '../errors.js'
 import { assertFolder, fileNameOf, isOfPeriod, type ReportOptions } from './report-options.js'
 
 /** A bundle that is not valid gives its verdict and no report. Rejects for a bundle that is not that of a report. */
@@ -20,17 +19,20 @@ export async function reportOfBundle(
     throw new UsageError('give either `--bundle` or a period: a report has its period, times and agents')
   const { out } = options
   if (out !== undefined) assertFolder(out)
+  const { makeBundledReport } = await makers()
   const { policy, problems } = readTrust(trust)
   if (problems !== '') throw new UsageError(problems.trimEnd())
   const verdict = await verifyBundle({ path: bundle, policy, since: null })
   if (!verdict.valid)
     return { lines: verdictText(bundle, verdict).trimEnd().split('\n'), json: verdict, isUnreached: true }
-  return made(bundle, policy, verdict, options)
+  const make = (format: Report['format'] | null) => makeBundledReport(bundle, policy, format)
+  return made(make, verdict, options)
 }
 
-async function made(path: string, policy: TrustPolicy, verdict: BundleVerdict, { format, out }: ReportOptions) {
-  const { makeBundledReport } = await import('@svc/report/bundle')
-  const report = await makeBundledReport(path, policy, (format as Report['format'] | undefined) ?? formatOf(out))
+type Make = (format: Report['format'] | null) => Promise<BundledReport>
+
+async function made(make: Make, verdict: BundleVerdict, { format, out }: ReportOptions) {
+  const report = await make((format as Report['format'] | undefined) ?? formatOf(out))
   const { plan, bytes, sha256, issued } = report
   const file = out ?? fileNameOf({ ...plan.period, by: plan.by, format: plan.format })
   writeFileSync(file, bytes)
@@ -39,6 +41,18 @@ async function made(path: string, policy: TrustPolicy, verdict: BundleVerdict, {
     lines: linesOf(file, verdict, report),
     json,
     isUnreached: issued.sha256 !== null && issued.sha256 !== sha256,
+  }
+}
+
+/** The command does without what makes PDFs, which is ten times as large. */
+async function makers() {
+  try {
+    return await import('@svc/report/bundle')
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new InputError(
+      'the package `@svc/report`, which makes reports, is not installed: install it next to `@svc/cli`',
+    )
   }
 }
 

@@ -113,6 +113,14 @@ describe('the packed command', () => {
       execFileSync('sh', ['-c', command], { cwd: join(home, 'demo'), env: offline, stdio: 'ignore' })
   })
 
+  it('names the package that makes reports, which it does without', () => {
+    const { status, errors } = svc('report', '--bundle', 'report.zip', '--trust', 'trust.policy')
+    expect([status, errors]).toEqual([
+      1,
+      'svc: the package `@svc/report`, which makes reports, is not installed: install it next to `@svc/cli`\n',
+    ])
+  })
+
   it('explains the rules and writes tables', () => {
     expect(svc('docs', 'demo', '--out', 'demo/docs')).toEqual({ status: 0, stdout: '1 file written\n', errors: '' })
     expect(svc('rules', '--name', 'field_in_range').stdout).toContain('field_in_range')
