@@ -104,7 +104,7 @@ const preload = `data:text/javascript,${encodeURIComponent(
 function replayed({ path, steps }: { readonly path: string; readonly steps: number }, manifest: string): Usage {
   const args = ['--import', preload, program, 'replay', path, '--manifest', 'baseline', '--manifest', manifest]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-  if (status !== 0 || !stdout.includes(`with ${steps} steps`)) throw new Error(stdout + stderr)
+  if (status !== 0 || !stdout.includes(`with ${steps.toLocaleString('en')} steps`)) throw new Error(stdout + stderr)
   const [cpu = 0, resident = 0] = JSON.parse(stderr.trim()) as number[]
   return { steps, cpu, resident: resident / 1024 }
 }
