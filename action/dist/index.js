@@ -23525,19 +23525,22 @@ function takeAgent({ sets, is_agent_given }, task, { meta }) {
 function take({ tasks, outcomes, counts, onStep }, replayed, task, step, number, is_end) {
 	const agent = replayed.agent ?? noAgent;
 	const now = task.timeOf(step);
-	const how = {
-		now,
-		passed: outcomes.passed,
-		readings: [],
-		...is_end && { occasion: "end" }
-	};
+	const readings = [];
+	const occasion = is_end ? "end" : void 0;
+	const { passed } = outcomes;
 	const { set, against } = replayed.view;
 	const after = task.evaluate(step, agent, {
-		...how,
+		now,
+		passed,
+		readings,
+		occasion,
 		set
 	});
 	const before = against === null ? null : task.evaluate(step, agent, {
-		...how,
+		now,
+		passed,
+		readings,
+		occasion,
 		set: against
 	});
 	onStep?.({

@@ -156,10 +156,12 @@ function take(
   const agent = replayed.agent ?? noAgent
   const now = task.timeOf(step)
   // Both sets share the readings of the step, as they share the history: they are parts of one set.
-  const how = { now, passed: outcomes.passed, readings: [], ...(is_end && { occasion: 'end' as const }) }
+  const readings: unknown[] = []
+  const occasion = is_end ? ('end' as const) : undefined
+  const { passed } = outcomes
   const { set, against } = replayed.view
-  const after = task.evaluate(step, agent, { ...how, set })
-  const before = against === null ? null : task.evaluate(step, agent, { ...how, set: against })
+  const after = task.evaluate(step, agent, { now, passed, readings, occasion, set })
+  const before = against === null ? null : task.evaluate(step, agent, { now, passed, readings, occasion, set: against })
   onStep?.({ task_id: replayed.task_id, step, is_end, after, before })
   if (!isQuiet(after) || (before !== null && !isQuiet(before))) outcomes.note(replayed, step, number, after, before)
   task.add(step, now)

@@ -27,7 +27,7 @@ export interface Evaluating {
   /** The step is recorded, not intended. */
   readonly happened?: boolean
   /** Default: of the step, or the registration without one. */
-  readonly occasion?: Occasion
+  readonly occasion?: Occasion | undefined
   /** A part of the set of the task, which indexes histories as the whole does. */
   readonly set?: PolicySet
   /** Where policies that applied and passed are counted, by id. */
