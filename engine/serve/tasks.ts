@@ -87,7 +87,12 @@ function findUnknown(state: State, task_id: string, now: number): LocalTask | Pr
   const held = state.recall?.holds(task_id) ?? false
   const last_step = state.last_steps.of(task_id)
   const isUnknown = (is_held: boolean) => !is_held && last_step === undefined
-  const beginHere = () => keep(state, new LocalTask(task_id, state.policies.atBegin()), now)
+  // Not weighed: a task without a recorded step is not remembered.
+  const beginHere = () => {
+    const task = new LocalTask(task_id, state.policies.atBegin())
+    state.table.keep(task_id, task, now)
+    return task
+  }
   if (held === false && isUnknown(held)) return beginHere()
   return (async () => {
     if (isUnknown(await held)) return state.table.get(task_id) ?? beginHere()

@@ -144,6 +144,16 @@ describe('an evicted task', () => {
     }
   })
 
+  it('is remembered only once it has a recorded step', async () => {
+    const last_steps = lastStepsInProcess()
+    const tasks = createTasks({ policies: always, recall: null, last_steps, ...limits, maxTasks: 2 })
+    const task = await tasks.open('evaluated', 0)
+    expect(last_steps.of('evaluated')).toBeUndefined()
+    task.add({ task_id: 'evaluated', step_type: 'step.exec', step: 1 }, 0)
+    tasks.weigh(task)
+    expect(last_steps.of('evaluated')).toBe(1)
+  })
+
   it('has lost its history without a trace, also when it was closed, and a closed one goes first', async () => {
     const tasks = createTasks({
       policies: always,
