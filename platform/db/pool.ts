@@ -6,7 +6,7 @@ import { unavailable } from './failure.js'
 import type { Outage } from './outage.js'
 
 /** How long a transaction waits for a connection, ms. */
-const acquireTimeoutMs = 5000
+export const acquireTimeoutMs = 5000
 
 export function poolOf(connection: pg.ClientConfig, max: number): pg.Pool {
   const types = new pg.TypeOverrides()

@@ -3,6 +3,7 @@ import { productVersion } from '@svc/schemas'
 import knexModule, { type Knex } from 'knex'
 import { PlatformError } from '../../errors.js'
 import { type Database, withUnscopedTransaction } from '../db.js'
+import { acquireTimeoutMs } from '../pool.js'
 import * as schema from './0001-schema.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
@@ -14,6 +15,11 @@ const source: Knex.MigrationSource<(typeof migrations)[number]> = {
   getMigrationName: ({ name }) => name,
   getMigration: async ({ migration }) => migration,
 }
+
+/** The errors reach the caller; the messages of Knex repeat whole statements. */
+const silent = { warn: nothing, error: nothing, debug: nothing, deprecate: nothing }
+
+function nothing(): void {}
 
 /** The key of the advisory lock, unique to this program. */
 const migrationLock = 7_283_001
@@ -29,7 +35,8 @@ export function migrate(db: Database): Promise<void> {
     const knex = knexModule.knex({
       client: 'pg',
       connection: db.connection as Knex.PgConnectionConfig,
-      pool: { min: 0, max: 2 },
+      pool: { min: 0, max: 2, acquireTimeoutMillis: acquireTimeoutMs },
+      log: silent,
     })
     try {
       await knex.migrate.forceFreeMigrationsLock(config)
