@@ -9586,13 +9586,7 @@ function resultOf$1({ id, name, severity, rule_type, mode, manifest_id }, violat
 }
 
 // engine/policy/evaluate.ts
-function evaluate(set, occasion, given) {
-	return decisionIn(set, occasion, given, null);
-}
-function evaluateAndCount(set, occasion, given, passed) {
-	return decisionIn(set, occasion, given, passed);
-}
-function decisionIn(set, occasion, given, passed) {
+function evaluate(set, occasion, given, passed = null) {
 	const { step, agent, history, now, happened = false, readings = [] } = given;
 	const context = {
 		step,
@@ -10299,9 +10293,7 @@ var Task = class Task {
 		return own === null ? last + 1e3 : Math.max(own, last);
 	}
 	evaluate(step, facts, how = {}) {
-		const { set = this.#set, passed } = how;
-		const [occasion, context] = this.#context(step, facts, how);
-		return passed === void 0 ? evaluate(set, occasion, context) : evaluateAndCount(set, occasion, context, passed);
+		return evaluate(how.set ?? this.#set, ...this.#context(step, facts, how), how.passed);
 	}
 	explain(step, facts, how = {}) {
 		return explain$1(how.set ?? this.#set, ...this.#context(step, facts, how));

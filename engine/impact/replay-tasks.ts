@@ -18,7 +18,7 @@ export interface Marks {
  */
 export type TaskChange = 'newly_blocked' | 'newly_asked' | 'no_longer_blocked'
 
-export function newMarks(): Marks {
+function newMarks(): Marks {
   return { blocked: false, asked: false, warned: false }
 }
 

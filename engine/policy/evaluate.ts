@@ -23,25 +23,21 @@ export interface Decision
   readonly passed: readonly PolicyResult[]
 }
 
-/**
- * Evaluates a context. The decision reports every policy in scope, in id order. A check that throws is a violation: an
- * error never allows a step.
- */
-export function evaluate(set: PolicySet, occasion: Occasion, given: RuleContext): Decision {
-  return decisionIn(set, occasion, given, null)
-}
-
 /** How often each policy applied and its rule passed, by the id of the policy; a typed array where ids are small. */
 export interface PassCounts {
   [policy_id: number]: number
 }
 
-/** The same decision, and for each policy that applied and whose rule passed, one more at its id in `passed`. */
-export function evaluateAndCount(set: PolicySet, occasion: Occasion, given: RuleContext, passed: PassCounts): Decision {
-  return decisionIn(set, occasion, given, passed)
-}
-
-function decisionIn(set: PolicySet, occasion: Occasion, given: RuleContext, passed: PassCounts | null): Decision {
+/**
+ * Evaluates a context. The decision reports every policy in scope, in id order. A check that throws is a violation: an error
+ * never allows a step. For each policy that applied and whose rule passed, `passed` has one more at its id.
+ */
+export function evaluate(
+  set: PolicySet,
+  occasion: Occasion,
+  given: RuleContext,
+  passed: PassCounts | null = null,
+): Decision {
   const { step, agent, history, now, happened = false, readings = [] } = given
   const context: RuleContext = { step, agent, context: given.context, history, now, happened, readings }
   const plan = set.plans[occasion]

@@ -2,7 +2,7 @@
 // has one history at every door, and an end does one thing: it voids what allows and keeps what forbids (docs/design/engine.md §5).
 import { canonicalType, type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
 import type { PolicySet } from '../policy/compile.js'
-import { type Decision, evaluate, evaluateAndCount, type PassCounts } from '../policy/evaluate.js'
+import { type Decision, evaluate, type PassCounts } from '../policy/evaluate.js'
 import { type Explanation, explain } from '../policy/explain.js'
 import {
   carryOver,
@@ -136,9 +136,7 @@ export class Task<D extends Awaited = Awaited> {
 
   /** The decision on a step after these, or on the registration of the agent. `facts`: the agent. Changes nothing. */
   evaluate(step: Step | null, facts: JsonMap, how: Evaluating = {}): Decision {
-    const { set = this.#set, passed } = how
-    const [occasion, context] = this.#context(step, facts, how)
-    return passed === undefined ? evaluate(set, occasion, context) : evaluateAndCount(set, occasion, context, passed)
+    return evaluate(how.set ?? this.#set, ...this.#context(step, facts, how), how.passed)
   }
 
   /** The same with the answer of every policy. */

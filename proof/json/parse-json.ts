@@ -12,7 +12,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** True if a member name has an escape; also true for some texts that are not JSON. */
-export function hasEscapedName(text: string): boolean {
+function hasEscapedName(text: string): boolean {
   for (let at = text.indexOf('\\'); at >= 0; ) {
     // In JSON a backslash is in a string, whose end the next quote without one marks.
     const end = endOfString(text, at - 1)
