@@ -18,7 +18,6 @@ export {
 } from './check/schema-check.js'
 export { suggestionFor } from './check/schema-words.js'
 export { depthOf, maxValueDepth, readable, shallow } from './convert/exact.js'
-export { isMap } from './convert/is-map.js'
 export { lineAndColumnOf, readValue, type ValueReading } from './convert/json-value.js'
 export { type AgentClaim, agentKeyOf, claimOf, streamKeyOf, strongerClaim } from './convert/otel/agent.js'
 export { spanOrigin } from './convert/otel/evidence.js'

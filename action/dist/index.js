@@ -17351,7 +17351,7 @@ function subjectOf(error) {
 }
 
 // proof/json/checks.ts
-function isMap$3(value) {
+function isMap$2(value) {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -17949,7 +17949,7 @@ function isModelRequest(input) {
 	if (asked.some((name) => Object.hasOwn(input, name))) return true;
 	const names = Object.keys(input);
 	if (names.includes("query") && !ranked.some((name) => names.includes(name))) return false;
-	if (names.some((name) => content.has(name) && isMap$2(input[name]))) return false;
+	if (names.some((name) => content.has(name) && isMap$1(input[name]))) return false;
 	const isMember = (name) => content.has(name) || sampling.has(name) || settings.has(name);
 	return names.every(isMember) && names.some((name) => content.has(name) || sampling.has(name));
 }
@@ -17958,7 +17958,7 @@ const ranked = [
 	"texts",
 	"passages"
 ];
-function isMap$2(value) {
+function isMap$1(value) {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -22294,19 +22294,14 @@ function diffApproval({ approval: old }, { approval: next }) {
 	}));
 }
 
-// engine/convert/is-map.ts
-function isMap$1(value) {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 // engine/convert/output-value.ts
 function withOutputObject(step) {
-	if (!isMap$1(step)) return {
+	if (!isMap$2(step)) return {
 		step,
 		warnings: []
 	};
 	const { output } = step;
-	if (output === void 0 || output === null || isMap$1(output)) return {
+	if (output === void 0 || output === null || isMap$2(output)) return {
 		step,
 		warnings: []
 	};
@@ -23509,7 +23504,7 @@ function numberOf({ step }, { length }) {
 function takeAgent({ sets, is_agent_given }, task, { meta }) {
 	const given = is_agent_given || task.agent !== null ? void 0 : meta?.agent;
 	if (given !== void 0) {
-		task.agent = isMap$3(given) ? given : {};
+		task.agent = isMap$2(given) ? given : {};
 		task.view = sets.viewOf(task.agent);
 	}
 	if (task.length === 1 || given !== void 0) task.view.tasks += 1;

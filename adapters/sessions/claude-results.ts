@@ -1,5 +1,7 @@
 // Results of tools in the lines of Claude Code, and how a refused call is told apart from one that failed.
-import { idOf, isMap } from '@svc/engine/parts'
+
+import { idOf } from '@svc/engine/parts'
+import { isMap } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 import type { Refusal, ResultAct } from './act.js'
 import { contentOf } from './content.js'

@@ -1,5 +1,7 @@
 // The lines of Claude Code (`~/.claude/projects/<folder>/<session>.jsonl`). Facts about the format: docs/design/engine.md §10.
-import { idOf, isMap } from '@svc/engine/parts'
+
+import { idOf } from '@svc/engine/parts'
+import { isMap } from '@svc/proof'
 import { type JsonMap, parseTimestamp } from '@svc/schemas'
 import {
   type Act,

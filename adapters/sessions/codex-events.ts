@@ -1,5 +1,7 @@
 // The events of Codex: what the user wrote, the tokens, and the end of each command and turn. Most of them repeat items.
-import { idOf, isMap } from '@svc/engine/parts'
+
+import { idOf } from '@svc/engine/parts'
+import { isMap } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 import { type Act, otherLine, type ResultAct, type Usage } from './act.js'
 import type { CodexItems } from './codex-items.js'

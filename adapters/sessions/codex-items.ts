@@ -1,5 +1,7 @@
 // The items of a conversation of Codex: messages, reasoning, calls and their outputs.
-import { idOf, isMap } from '@svc/engine/parts'
+
+import { idOf } from '@svc/engine/parts'
+import { isMap } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 import { type Act, type CallAct, otherLine, type ResultAct } from './act.js'
 import { type CodexAnswers, createCodexAnswers } from './codex-answers.js'

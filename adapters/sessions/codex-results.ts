@@ -1,5 +1,7 @@
 // Outputs of tools in the items of Codex.
-import { idOf, isMap, readable } from '@svc/engine/parts'
+
+import { idOf, readable } from '@svc/engine/parts'
+import { isMap } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 import type { Refusal, ResultAct } from './act.js'
 import { contentOf, nameOf } from './content.js'

@@ -1,6 +1,8 @@
 // The lines of Codex (`~/.codex/sessions/…/rollout-*.jsonl`), with the items in `payload` or, in older files, as the line
 // itself. Facts about the format: docs/design/engine.md §10.
-import { idOf, isMap } from '@svc/engine/parts'
+
+import { idOf } from '@svc/engine/parts'
+import { isMap } from '@svc/proof'
 import { type JsonMap, parseTimestamp } from '@svc/schemas'
 import { type LineReader, otherLine, type SessionFacts, type SessionLine } from './act.js'
 import { createCodexEvents } from './codex-events.js'

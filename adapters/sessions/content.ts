@@ -1,8 +1,8 @@
 // Contents of transcripts as steps keep them: texts as they are, images by their digest.
 
 import { createHash } from 'node:crypto'
-import { depthOf, isMap, maxValueDepth } from '@svc/engine/parts'
-import { parseJson } from '@svc/proof'
+import { depthOf, maxValueDepth } from '@svc/engine/parts'
+import { isMap, parseJson } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 
 /** Blocks of text alone as one text; other blocks as a list, each image by its digest. */

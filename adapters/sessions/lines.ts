@@ -1,5 +1,7 @@
 // Lines of transcripts: their values, and what a first reading must know of them.
-import { isMap, readValue } from '@svc/engine/parts'
+
+import { readValue } from '@svc/engine/parts'
+import { isMap } from '@svc/proof'
 import { type JsonMap, parseTimestamp } from '@svc/schemas'
 import { agentOf, claudeSessionOf, isClaudeLine } from './claude.js'
 import { codexSessionOf, isCodexLine } from './codex.js'

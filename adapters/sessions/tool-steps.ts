@@ -1,17 +1,18 @@
 // The steps of one call of a tool with its result.
+
 import { meaningOf, type ToolMap } from '@svc/engine'
 import {
   argumentsOf,
   type Body,
   callId,
   eachShallow,
-  isMap,
   type Meanings,
   readable,
   readHost,
   shallow,
   type ToolMeaning,
 } from '@svc/engine/parts'
+import { isMap } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 import type { CallAct, ResultAct } from './act.js'
 import { contentOf } from './content.js'

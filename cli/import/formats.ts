@@ -1,7 +1,8 @@
 // All formats of `svc import`, and the format that a value shows.
 
 import { type CodingFormatName, codingFormatNames, formatOfLine } from '@svc/adapters/sessions'
-import { formatOfRun, isMap, isOtlp, type RunFormatName, runFormatNames } from '@svc/engine/parts'
+import { formatOfRun, isOtlp, type RunFormatName, runFormatNames } from '@svc/engine/parts'
+import { isMap } from '@svc/proof'
 
 export type FormatName = RunFormatName | CodingFormatName | 'otel' | 'trace'
 

@@ -1,5 +1,5 @@
 // A step that happened is recorded whatever its tool returned: an output that is not an object is kept inside one.
-import { isMap } from './is-map.js'
+import { isMap } from '@svc/proof'
 
 export interface KeptOutput {
   readonly step: unknown

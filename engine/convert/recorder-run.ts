@@ -1,9 +1,9 @@
 // Runs as recorders of agent tests write them: the name of a called tool is text with `args` beside it, and content comes
 // in blocks. Members that a run can do without may be absent.
+import { isMap } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 import { lazyCheck, type SchemaProblem } from '../check/schema-check.js'
 import { readable } from './exact.js'
-import { isMap } from './is-map.js'
 import { idOf, type Message, present, runOf, type ToolCall, type Transcript, type WrittenRun } from './transcript.js'
 
 const call = {

@@ -1,7 +1,7 @@
 // The formats of recorded runs: one entry each. Reading never throws.
+import { isMap } from '@svc/proof'
 import type { SchemaProblem } from '../check/schema-check.js'
 import { chatRun, chatRunProblems } from './chat-run.js'
-import { isMap } from './is-map.js'
 import { recorderRun, recorderRunProblems } from './recorder-run.js'
 import type { Transcript, TranscriptReading } from './transcript.js'
 

@@ -1,7 +1,8 @@
 // The local engine over HTTP. It uses node:http alone: a framework would add latency to each decision.
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { isMap } from '@svc/proof'
 import type { EngineHealth, EvaluateRequest, RecordRequest, SchemaName } from '@svc/schemas'
-import { isMap } from '../convert/is-map.js'
 import { withOutputObject } from '../convert/output-value.js'
 import type { PolicySource } from '../source/source.js'
 import { isGoverned } from '../source/state.js'

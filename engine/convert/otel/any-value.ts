@@ -1,5 +1,5 @@
 // Attribute values of OTLP JSON as plain JSON.
-import { isMap } from '../is-map.js'
+import { isMap } from '@svc/proof'
 
 /** Attributes by name; a map, because a name may be any text. */
 export type Attributes = ReadonlyMap<string, unknown>

@@ -1,7 +1,7 @@
 // Messages with an attribute for each of their members, such as `gen_ai.prompt.0.content` or
 // `llm.output_messages.0.message.tool_calls.0.tool_call.function.name`.
+import { isMap } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
-import { isMap } from '../is-map.js'
 import type { Attributes } from './any-value.js'
 
 /** The longest name has eight parts after its prefix. */

@@ -1,7 +1,7 @@
 // The messages of spans: in attributes as the conventions write them now, or in events as they did before.
+import { isMap } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 import { readable, shallow } from '../exact.js'
-import { isMap } from '../is-map.js'
 import { idOf, type ToolCall } from '../transcript.js'
 import type { Attributes } from './any-value.js'
 import { answerCalls, answerText, indexedInputs, indexedOutputs, inputNames, outputNames } from './conventions.js'

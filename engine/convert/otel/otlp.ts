@@ -1,7 +1,6 @@
 // The spans of a value of OTLP JSON: what an exporter sends in one request, a list of such, or spans alone.
-import { parseStoredJson } from '@svc/proof'
+import { isMap, parseStoredJson } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
-import { isMap } from '../is-map.js'
 import { lineAndColumnOf, readValue, type ValueReading } from '../json-value.js'
 import { attributesOf } from './any-value.js'
 import { readSpan, type SpanGroup, type SpanReading } from './span.js'

@@ -1,7 +1,7 @@
 // Spans that the local engine wrote of its steps (engine/trace/sinks/spans.ts): they have the step itself in `svc.step.…`.
+import { isMap } from '@svc/proof'
 import { type Behavior, canonicalType, isStepType, type JsonMap } from '@svc/schemas'
 import { readable } from '../exact.js'
-import { isMap } from '../is-map.js'
 import type { Body } from '../step-body.js'
 import { idsOf } from './evidence.js'
 import type { Span } from './span.js'

@@ -1,6 +1,6 @@
 // A span of OTLP JSON, read leniently: ids in hex or base64, times as text or numbers.
+import { isMap } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
-import { isMap } from '../is-map.js'
 import { type Attributes, attributesOf } from './any-value.js'
 
 /** In the order of their numbers. */

@@ -1,7 +1,6 @@
 // The part of a task's history that another process has logged: a new data directory has no trace of the tasks that ran before it.
-import { parseJson } from '@svc/proof'
+import { isMap, parseJson } from '@svc/proof'
 import type { Behavior, LogEntry } from '@svc/schemas'
-import { isMap } from '../../convert/is-map.js'
 import { bytesOf, reasonOf } from '../../source/answer.js'
 import { endpointOf } from '../../source/fetch.js'
 import { payloadsMember, stepOfRecord } from '../../task/logged.js'

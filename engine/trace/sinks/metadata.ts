@@ -1,7 +1,7 @@
 // A trace without payloads (SVC_LOG_PAYLOADS=metadata_only): what is not known to be metadata is left out, and what is left
 // out must not make a step look better than it was (docs/adr/0051-decisions-and-metadata.md).
+import { isMap } from '@svc/proof'
 import { type Behavior, type JsonMap, propertyWords } from '@svc/schemas'
-import { isMap } from '../../convert/is-map.js'
 import { withOneMemoryLabel } from '../../memory/labels.js'
 import { digestOfGate, isGateWord } from '../../rules/gate-words.js'
 import { everyLabel, labelsOrPublic, leastTrusted, memoryMember } from '../../rules/labels.js'
