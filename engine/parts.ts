@@ -6,7 +6,7 @@ export type { AnalysisFinding } from './analysis/examined.js'
 export type { Goal } from './analysis/finish.js'
 export type { FoundPath } from './analysis/paths.js'
 export { didYouMean, nearest } from './check/nearest.js'
-export { createNullRemoval, type NullRemoval } from './check/null-members.js'
+export { createNullRemoval } from './check/null-members.js'
 export { onOneLine, quote, quotePath } from './check/quote.js'
 export {
   createChecker,
@@ -18,7 +18,7 @@ export {
 } from './check/schema-check.js'
 export { suggestionFor } from './check/schema-words.js'
 export { depthOf, maxValueDepth, readable, shallow } from './convert/exact.js'
-export { lineAndColumnOf, readValue, type ValueReading } from './convert/json-value.js'
+export { lineAndColumnOf, readValue } from './convert/json-value.js'
 export { type AgentClaim, agentKeyOf, claimOf, streamKeyOf, strongerClaim } from './convert/otel/agent.js'
 export { spanOrigin } from './convert/otel/evidence.js'
 export { contentOf, conversationOf, isSameSpan, leanSpan, toolsOfSpan } from './convert/otel/facts.js'
@@ -26,7 +26,7 @@ export { operationOf } from './convert/otel/operation.js'
 export { isOtlp, readOtlp, readOtlpBody, readOtlpText, spansIn } from './convert/otel/otlp.js'
 export type { Sliced } from './convert/otel/sliced.js'
 export { readSpan, type Span } from './convert/otel/span.js'
-export { type BatchStep, type BatchTask, batchOfSpans, type SpanBatch } from './convert/otel/steps-of-batch.js'
+export { type BatchStep, batchOfSpans } from './convert/otel/steps-of-batch.js'
 export { stepsOfSpans } from './convert/otel/steps-of-spans.js'
 export { withOutputObject } from './convert/output-value.js'
 export {
@@ -39,7 +39,7 @@ export {
   runValuesOf,
 } from './convert/run-formats.js'
 export { argumentsOf, type Body, callId, callView, eachShallow, withUser } from './convert/step-body.js'
-export { type ImportSettings, lineTime, stepsOf } from './convert/steps-of-run.js'
+export { lineTime, stepsOf } from './convert/steps-of-run.js'
 export { taskIdOf } from './convert/task-id.js'
 export type { DoubtCode, Guess } from './convert/tool-guess.js'
 export type { Verb } from './convert/tool-words.js'
@@ -52,7 +52,6 @@ export { readIfThere, replaceFile, sharedFolderProblem } from './files/durable-f
 export { LockTaken, takeLock } from './files/lock-file.js'
 export { byPlace, type Finding, findingAt, startOf } from './findings/finding.js'
 export { findingHeads, findingRows } from './findings/finding-rows.js'
-export type { FindingKind, Severity } from './findings/kind.js'
 export { type FindingId, findingKind, findingKinds } from './findings/kinds.js'
 export { markdownCode, markdownText } from './findings/markdown.js'
 export { boldName, limited, messageMarkdown, placeMarkdown, row, shortened, table } from './findings/markdown-parts.js'
@@ -63,13 +62,8 @@ export { diffManifests } from './impact/diff.js'
 export { type DiffFile, type DiffReport, diffFiles, type FileDiff, type InventoryAgent } from './impact/diff-files.js'
 export { changeLegend, diffMarkdown, policyMarkdown } from './impact/diff-markdown.js'
 export {
-  type AgentChange,
   combined,
-  type DiffAgent,
-  type DiffCounts,
-  type Effect,
   type ManifestDiff,
-  type ManifestName,
   type MemberChange,
   type PolicyChange,
   type WaiverChange,
@@ -89,9 +83,9 @@ export {
   stepWords,
   taskChanges,
 } from './impact/impact-words.js'
-export { type InventoryReading, readInventory } from './impact/inventory.js'
-export { type PairedFiles, pairFiles } from './impact/pair-files.js'
-export { createReplay, type EvaluatedStep, type Replay, type ReplayLine, type ReplayOptions } from './impact/replay.js'
+export { readInventory } from './impact/inventory.js'
+export { pairFiles } from './impact/pair-files.js'
+export { createReplay, type Replay, type ReplayLine, type ReplayOptions } from './impact/replay.js'
 export { neverApplied } from './impact/replay-findings.js'
 export {
   policiesOfManifests,
@@ -100,20 +94,9 @@ export {
   type ReplayPolicy,
   samePolicies,
 } from './impact/replay-policies.js'
-export type {
-  Cause,
-  FirstBlock,
-  Flip,
-  Listed,
-  PolicyEffect,
-  PolicyTally,
-  ReplayResult,
-  StepPlace,
-} from './impact/replay-result.js'
-export type { TaskChange } from './impact/replay-tasks.js'
+export type { Cause, Flip, Listed, PolicyTally, ReplayResult, StepPlace } from './impact/replay-result.js'
 export { wilsonInterval } from './impact/wilson-interval.js'
 export { blobSha } from './manifest/blob-sha.js'
-export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
 export {
   isLeftOut,
   isManifestInFolder,
@@ -125,14 +108,13 @@ export {
   withoutYamlEnding,
 } from './manifest/file-names.js'
 export { isManifest, looksLikeManifest } from './manifest/looks-like-manifest.js'
-export { type Assignment, type Materialised, waivedUntil } from './manifest/materialise.js'
-export { type ManifestTest, parseTestFile, type TestFileReading } from './manifest/parse.js'
+export { waivedUntil } from './manifest/materialise.js'
+export { type ManifestTest, parseTestFile } from './manifest/parse.js'
 export { readYaml } from './manifest/read-yaml.js'
 export { manifestSchema, plainSchemas, testFileSchema } from './manifest/schema.js'
 export type { LocatedTest, SourceFile } from './manifest/suites.js'
-export { type ManifestTable, manifestTable, type PolicyTable, type ViolationEffect } from './manifest/table.js'
+export { type ManifestTable, manifestTable } from './manifest/table.js'
 export { tableMarkdown } from './manifest/table-markdown.js'
-export type { TestResult } from './manifest/test.js'
 export { failedTestTexts } from './manifest/tests-markdown.js'
 export {
   testErrors,
@@ -144,12 +126,12 @@ export {
 export { validationReport } from './manifest/validation-report.js'
 export { lastDayOf, waiverEnd } from './manifest/waiver-days.js'
 export { oneLabel, withStatedLabels } from './memory/labels.js'
-export { type Digest, keyedDigest } from './memory/marks.js'
+export { keyedDigest } from './memory/marks.js'
 export type { MemoryUse } from './memory/use.js'
 export type { ExplainedPolicy, Explanation } from './policy/explain.js'
 export { messageOfViolation } from './policy/messages.js'
 export { readPolicy, writePolicy } from './policy/policy-input.js'
-export { Rejudge, type RejudgedEntry, type RejudgeParts } from './rejudge/rejudge.js'
+export { Rejudge, type RejudgedEntry } from './rejudge/rejudge.js'
 export { newSurvey, type Survey, surveyRecord } from './rejudge/survey.js'
 export type { RejudgeReason } from './rejudge/task.js'
 export { readHost } from './rules/host.js'
