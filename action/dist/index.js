@@ -1037,7 +1037,7 @@ var ParameterError = class extends Error {
 	}
 };
 
-// engine/rules/rule.ts
+// engine/rules/form/rule.ts
 var CannotEvaluate = class extends Error {
 	code = "CANNOT_EVALUATE";
 	violation;
@@ -1078,7 +1078,7 @@ function stepViolation({ step }, code, message, remedy, ...earlier) {
 	};
 }
 
-// engine/rules/compound-cause.ts
+// engine/rules/compound/cause.ts
 function everyOf(violations) {
 	return everyCause(violations.map(withoutFact)).violation;
 }
@@ -1281,7 +1281,7 @@ function isSame$1(one, other) {
 	return one.step === other.step && one.step_type === other.step_type && one.step_name === other.step_name;
 }
 
-// engine/rules/compound-tree.ts
+// engine/rules/compound/tree.ts
 function compiled(nodes) {
 	const leaves = nodes.filter((node) => node.kind === "leaf");
 	const check = checkWith$1(nodes, headed) ?? (() => 1);
@@ -1389,7 +1389,7 @@ function explained(nodes, checkOf, context) {
 	};
 }
 
-// engine/rules/compound.ts
+// engine/rules/compound/compound.ts
 const everyScope = [
 	"agent_registration",
 	"step_execution",
@@ -1556,73 +1556,7 @@ function compileTree(root, leaf) {
 	}));
 }
 
-// engine/rules/members.ts
-const prototypeKeys = /* @__PURE__ */ new Set([
-	"__proto__",
-	"constructor",
-	"prototype"
-]);
-var AmbiguousField = class extends Error {
-	code = "AMBIGUOUS_FIELD";
-	path;
-	remedy;
-	constructor(path, problem = "has two different values", remedy = `set \`${path}\` once`) {
-		super(`\`${path}\` ${problem}`);
-		this.path = path;
-		this.remedy = remedy;
-	}
-};
-function notANumber(path) {
-	return new AmbiguousField(path, "is not a number", `write \`${path}\` as a number, such as 1000.5`);
-}
-function nested(root, segments) {
-	let value = root;
-	for (const segment of segments) {
-		if (typeof value !== "object" || value === null || !Object.hasOwn(value, segment)) return null;
-		if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(segment)) return null;
-		value = value[segment];
-	}
-	return value ?? null;
-}
-function dotted(segments) {
-	const ways = segments.map((_, index) => ({
-		head: segments.slice(0, index + 1).join("."),
-		tail: index === segments.length - 1 ? null : dotted(segments.slice(index + 1))
-	}));
-	return (root) => {
-		if (typeof root !== "object" || root === null) return null;
-		let found = null;
-		for (let index = 0; index < ways.length; index++) {
-			const way = ways[index];
-			if (way === void 0 || !Object.hasOwn(root, way.head)) continue;
-			if (Array.isArray(root) && !/^(0|[1-9]\d*)$/.test(way.head)) continue;
-			const value = root[way.head];
-			const here = way.tail === null ? value ?? null : way.tail(value);
-			if (here === null) continue;
-			if (found !== null && !sameJson(found, here)) throw new AmbiguousField(segments.join("."));
-			found = here;
-		}
-		return found;
-	};
-}
-function sameJson(a, b) {
-	const pending = [[a, b]];
-	for (let pair = pending.pop(); pair !== void 0; pair = pending.pop()) {
-		const [left, right] = pair;
-		if (left === right) continue;
-		if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
-		if (Array.isArray(left) !== Array.isArray(right)) return false;
-		const keys = Object.keys(left);
-		if (keys.length !== Object.keys(right).length) return false;
-		for (const key of keys) {
-			if (!Object.hasOwn(right, key)) return false;
-			pending.push([left[key], right[key]]);
-		}
-	}
-	return true;
-}
-
-// engine/rules/params.ts
+// engine/rules/form/params.ts
 const stepType = {
 	type: "string",
 	minLength: 1,
@@ -1740,6 +1674,72 @@ const targetSchema = {
 };
 const targetKeys = Object.keys(targetSchema);
 
+// engine/rules/values/members.ts
+const prototypeKeys = /* @__PURE__ */ new Set([
+	"__proto__",
+	"constructor",
+	"prototype"
+]);
+var AmbiguousField = class extends Error {
+	code = "AMBIGUOUS_FIELD";
+	path;
+	remedy;
+	constructor(path, problem = "has two different values", remedy = `set \`${path}\` once`) {
+		super(`\`${path}\` ${problem}`);
+		this.path = path;
+		this.remedy = remedy;
+	}
+};
+function notANumber(path) {
+	return new AmbiguousField(path, "is not a number", `write \`${path}\` as a number, such as 1000.5`);
+}
+function nested(root, segments) {
+	let value = root;
+	for (const segment of segments) {
+		if (typeof value !== "object" || value === null || !Object.hasOwn(value, segment)) return null;
+		if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(segment)) return null;
+		value = value[segment];
+	}
+	return value ?? null;
+}
+function dotted(segments) {
+	const ways = segments.map((_, index) => ({
+		head: segments.slice(0, index + 1).join("."),
+		tail: index === segments.length - 1 ? null : dotted(segments.slice(index + 1))
+	}));
+	return (root) => {
+		if (typeof root !== "object" || root === null) return null;
+		let found = null;
+		for (let index = 0; index < ways.length; index++) {
+			const way = ways[index];
+			if (way === void 0 || !Object.hasOwn(root, way.head)) continue;
+			if (Array.isArray(root) && !/^(0|[1-9]\d*)$/.test(way.head)) continue;
+			const value = root[way.head];
+			const here = way.tail === null ? value ?? null : way.tail(value);
+			if (here === null) continue;
+			if (found !== null && !sameJson(found, here)) throw new AmbiguousField(segments.join("."));
+			found = here;
+		}
+		return found;
+	};
+}
+function sameJson(a, b) {
+	const pending = [[a, b]];
+	for (let pair = pending.pop(); pair !== void 0; pair = pending.pop()) {
+		const [left, right] = pair;
+		if (left === right) continue;
+		if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
+		if (Array.isArray(left) !== Array.isArray(right)) return false;
+		const keys = Object.keys(left);
+		if (keys.length !== Object.keys(right).length) return false;
+		for (const key of keys) {
+			if (!Object.hasOwn(right, key)) return false;
+			pending.push([left[key], right[key]]);
+		}
+	}
+	return true;
+}
+
 // engine/policy/messages.ts
 const messages = {
 	AMBIGUOUS_FIELD: "A value in this step can be read in two ways. Send each value once, and as one clear number or text.",
@@ -1797,6 +1797,496 @@ const rejectedMessage = "A person has rejected this step. Do not ask for it agai
 const noticeMessage = "This step may go on. It is noted for the people who oversee this agent.";
 function messageOf(code) {
 	return Object.hasOwn(messages, code) ? messages[code] ?? ofOtherCodes : ofOtherCodes;
+}
+
+// engine/rules/values/spelled.ts
+const wordPaths = new Set(propertyWords.flatMap(({ name, compared }) => compared === "word" ? [name] : []));
+function comparable$1(path, value) {
+	return wordPaths.has(path) ? folded(value) : value;
+}
+function compileComparable(path) {
+	return wordPaths.has(path) ? folded : null;
+}
+function folded(value) {
+	return typeof value === "string" ? value.normalize("NFKC").trim().toLowerCase().replace(/\.+$/, "") : value;
+}
+function isSameScalar(wanted, value) {
+	if (typeof wanted === typeof value) return false;
+	if (typeof wanted === "boolean") return flagIn(value) === wanted;
+	if (typeof wanted === "number") return numberIn(value) === wanted;
+	if (typeof wanted !== "string") return false;
+	if (typeof value === "number") return wanted.trim() === String(value);
+	return typeof value === "boolean" && flagIn(wanted) === value;
+}
+const flags = {
+	true: true,
+	false: false,
+	yes: true,
+	no: false,
+	1: true,
+	0: false
+};
+function flagIn(value) {
+	const word = typeof value === "number" ? String(value) : value;
+	return typeof word === "string" ? flags[word.trim().toLowerCase()] : void 0;
+}
+const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+function numberIn(value) {
+	if (typeof value === "number") return value;
+	if (typeof value !== "string" || !decimal.test(value.trim())) return void 0;
+	const number = Number(value);
+	return Number.isFinite(number) ? number : void 0;
+}
+function isUnclearNumber(value) {
+	return typeof value === "string" && numberIn(value) === void 0 && /\d/.test(value);
+}
+
+// engine/check/nearest.ts
+function nearest(name, known) {
+	const candidates = [...known];
+	let best = null;
+	for (const candidate of candidates) {
+		const distance = editDistance(singular(name.slice(0, 100).toLowerCase()), singular(candidate.toLowerCase()));
+		if (best === null || distance < best.distance) best = {
+			name: candidate,
+			distance
+		};
+	}
+	if (best !== null && best.distance <= Math.max(2, Math.floor(name.length / 4))) return best.name;
+	const [longer, ...others] = candidates.filter((candidate) => name !== "" && candidate.endsWith(`_${name}`));
+	return longer !== void 0 && others.length === 0 ? longer : null;
+}
+function didYouMean(name, known) {
+	const near = nearest(name, known);
+	return near === null ? "" : `; did you mean \`${near}\`?`;
+}
+function singular(name) {
+	return name.replace(/ies$/, "y").replace(/s$/, "");
+}
+function editDistance(a, b) {
+	let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+	for (let i = 1; i <= a.length; i++) {
+		const next = [i];
+		for (let j = 1; j <= b.length; j++) {
+			const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+			next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+		}
+		row = next;
+	}
+	return row[b.length] ?? 0;
+}
+
+// engine/rules/taint/target-trust.ts
+const find = dotted(["target", "trust"]);
+const listed$5 = listedReader("target.trust");
+function trust$1(properties) {
+	return listed$5(find(properties));
+}
+function targetTrust(step) {
+	const trusted = trust$1(step.properties);
+	if (step.is_external_call === void 0) return trusted;
+	const flagged = step.is_external_call ? "external" : "internal";
+	if (trusted !== null && trusted !== flagged) throw new AmbiguousField("target.trust");
+	return flagged;
+}
+function externalCall(step) {
+	const trusted = trust$1(step.properties);
+	if (step.is_external_call === void 0) return trusted === "external";
+	if (trusted !== null && trusted === "external" !== step.is_external_call) throw new AmbiguousField("is_external_call");
+	return step.is_external_call;
+}
+function listedReader(path) {
+	const listed = new Set(closedValues.get(path));
+	return (value) => {
+		if (value === null || typeof value === "string" && listed.has(value)) return value;
+		const given = Array.isArray(value) ? value : [value];
+		let found = null;
+		for (const one of given) {
+			const word = comparable$1(path, one);
+			if (typeof word !== "string" || !listed.has(word)) throw notListed$1(path, one, [...listed]);
+			if (found !== null && found !== word) throw new AmbiguousField(path);
+			found = word;
+		}
+		if (found === null) throw notListed$1(path, value, [...listed]);
+		return found;
+	};
+}
+function notListed$1(path, value, listed) {
+	const hint = typeof value === "string" ? didYouMean(value, listed) : "";
+	const choices = listed.map((one) => `\`${one}\``).join(" or ");
+	return new AmbiguousField(path, `is ${quoteWord(value)}, which is not one of its values`, `set \`${path}\` to ${choices}${hint}`);
+}
+
+// engine/rules/taint/labels.ts
+const labels = [
+	"public",
+	"third_party",
+	"own"
+];
+const memoryMember = "svc.memory";
+const trust = dotted(["content", "trust"]);
+const trustOf = dotted(["content", "trust_of"]);
+const unlabelled = {
+	whole: null,
+	fields: []
+};
+function lessTrusted(a, b) {
+	if (a === null || b === null) return a ?? b;
+	return labels.indexOf(a) < labels.indexOf(b) ? a : b;
+}
+function leastTrusted(all) {
+	let least = null;
+	for (const label of all) least = lessTrusted(least, label);
+	return least;
+}
+function labelsOf(step) {
+	const own = ownLabelsOf(step);
+	const limit = memoryLabelsIn(step.meta);
+	return limit === null ? own : {
+		...own,
+		limit
+	};
+}
+function ownLabelsOf(step) {
+	const { properties } = step;
+	if (properties === void 0 && step.is_external_call === void 0) return unlabelled;
+	const given = trust(properties) ?? (typeof properties?.content === "string" ? properties.content : null);
+	const whole = given === null ? impliedBy(step) : labelIn(given);
+	const parts = trustOf(properties);
+	const flat = Object.keys(properties ?? {}).filter((key) => key.startsWith(flatStart));
+	if (parts === null && flat.length === 0) return whole === null ? unlabelled : {
+		whole,
+		fields: []
+	};
+	if (typeof parts !== "object" || Array.isArray(parts)) return {
+		whole: "public",
+		fields: []
+	};
+	const fields = Object.entries(parts ?? {}).flatMap(([path, label]) => labelledField(path, label));
+	for (const key of flat) fields.push(...labelledField(key.slice(flatStart.length), properties?.[key]));
+	return {
+		whole,
+		fields
+	};
+}
+const flatStart = "content.trust_of.";
+function labelledField(path, given) {
+	const label = labelIn(given);
+	const segments = path.replaceAll(/\[(\*|\d*)\]/g, (_, index) => `.${index || "*"}`).split(".");
+	const field = {
+		path: segments,
+		label
+	};
+	return segments[0] === "output" && segments.length > 1 ? [field, {
+		path: segments.slice(1),
+		label
+	}] : [field];
+}
+function labelsOrPublic(step) {
+	try {
+		return labelsOf(step);
+	} catch (error) {
+		if (error instanceof AmbiguousField) return {
+			whole: "public",
+			fields: []
+		};
+		throw error;
+	}
+}
+function contentTrust(step) {
+	const labelled = labelsOf(step);
+	const { whole, fields, limit = unlabelled } = labelled;
+	if (fields.length === 0 && limit.fields.length === 0) return lessTrusted(whole, limit.whole);
+	const all = new Set(everyLabel(labelled));
+	all.delete(null);
+	return [...all];
+}
+function everyLabel({ whole, fields, limit = unlabelled }) {
+	return [...[whole, ...fields.map(({ label }) => label)].map((label) => lessTrusted(label, limit.whole)), ...limit.fields.map(({ label }) => label)];
+}
+function othersIn(step) {
+	const labelled = labelsOrPublic(step);
+	const least = labelled === unlabelled ? null : leastTrusted(everyLabel(labelled));
+	return least === "own" ? null : least;
+}
+function memoryLabelsIn(meta) {
+	const stated = meta?.["svc.memory"] ?? null;
+	if (stated === null) return null;
+	const { trust = null, parts = [] } = stated;
+	if (!(typeof stated === "object" && Array.isArray(parts) && parts.every((part) => Array.isArray(part?.path)))) return {
+		whole: "public",
+		fields: []
+	};
+	const fields = parts.map((part) => ({
+		path: part.path.map(String),
+		label: labelIn(part.trust)
+	}));
+	return {
+		whole: trust === null ? null : labelIn(trust),
+		fields
+	};
+}
+function impliedBy(step) {
+	return (step.verb === "GET" || step.verb === void 0) && targetTrust(step) === "external" ? "public" : null;
+}
+function labelIn(given) {
+	const exact = labels.find((label) => label === given);
+	if (exact !== void 0) return exact;
+	const words = (Array.isArray(given) ? given : [given]).map((word) => comparable$1("content.trust", word));
+	if (words.some((word) => !labels.some((label) => label === word))) return "public";
+	return labels.find((label) => words.includes(label)) ?? "public";
+}
+
+// engine/rules/selection/task-tools.ts
+const inProperties = dotted(["declared_tools"]);
+const inMeta = dotted(["agent", "declared_tools"]);
+const toolsMember = "svc.tools";
+const registeredMember = "registered_tools";
+function registeredTools(agent) {
+	if (Object.hasOwn(agent, "registered_tools")) return agent[registeredMember];
+	return agent.declared_tools ?? agent.attributes?.declared_tools ?? null;
+}
+function narrowToolsBy(history, step) {
+	if (step.meta?.["svc.tools"] !== void 0) narrowTools(history, step.meta[toolsMember]);
+	if (canonicalType(step.step_type) === "task.start") narrowTools(history, toolsOfStart(step));
+}
+function toolsOfStart(step) {
+	try {
+		const declared = inProperties(step.properties) ?? inMeta(step.meta);
+		return declared === null || Array.isArray(declared) ? declared : [];
+	} catch (error) {
+		if (error instanceof AmbiguousField) return [];
+		throw error;
+	}
+}
+function narrowTools(history, declared) {
+	if (!Array.isArray(declared)) return;
+	const { tools } = history;
+	if (tools === null) history.tools = declared;
+	else if (tools !== declared && tools.some(isMissingIn(declared))) history.tools = fewer(tools, declared);
+}
+function narrowToolsToFacts(history, facts) {
+	if (history.others !== null && Object.hasOwn(facts, "registered_tools")) {
+		const registered = facts[registeredMember];
+		narrowTools(history, Array.isArray(registered) || history.tools !== null ? registered : []);
+	}
+	narrowTools(history, facts.declared_tools);
+}
+function toolsGetter(source) {
+	const known = /* @__PURE__ */ new WeakMap();
+	return ({ [source]: facts, history: { tools } }) => {
+		const declared = facts.declared_tools ?? facts.attributes?.declared_tools ?? null;
+		if (tools === null || tools === declared) return declared;
+		if (!Array.isArray(declared)) return tools;
+		const ofTask = known.get(tools) ?? /* @__PURE__ */ new WeakMap();
+		known.set(tools, ofTask);
+		const both = ofTask.get(declared) ?? fewer(declared, tools);
+		ofTask.set(declared, both);
+		return both;
+	};
+}
+function fewer(tools, allowed) {
+	const isMissing = isMissingIn(allowed);
+	return tools.filter((tool) => !isMissing(tool));
+}
+function isMissingIn(allowed) {
+	const names = new Set(allowed.map(toolName));
+	return (tool) => {
+		const name = toolName(tool);
+		return name === null || !names.has(name);
+	};
+}
+function toolName(tool) {
+	if (typeof tool === "string") return tool;
+	const name = typeof tool === "object" && tool !== null ? tool.name : null;
+	return typeof name === "string" ? name : null;
+}
+
+// engine/rules/selection/lookup.ts
+const stepKeys = /* @__PURE__ */ new Set([
+	"agent_id",
+	"task_id",
+	"timestamp",
+	"step",
+	"step_type",
+	"verb",
+	"step_name",
+	"input",
+	"output",
+	"properties",
+	"meta",
+	"is_external_call",
+	"has_write_permission"
+]);
+function compileField(path, parameter = "field") {
+	const segments = fieldSegments(path, parameter);
+	if (segments === null) return () => null;
+	const [first = "", ...rest] = segments;
+	if (segments.length === 2 && rest[0] === "declared_tools" && (first === "context" || first === "agent")) return toolsGetter(first);
+	if (first === "context") return (context) => nested(context.context, rest);
+	const ofAgent = agentGetter(first === "agent" && rest.length > 0 ? rest : segments);
+	if (first === "agent") return (context) => ofAgent(context.agent);
+	const ofStep = stepGetter(segments);
+	return (context) => context.step === null ? ofAgent(context.agent) : ofStep(context.step);
+}
+function compileStepField(path, parameter) {
+	const segments = fieldSegments(path, parameter);
+	if (segments === null) return () => null;
+	if (segments[0] === "context" || segments[0] === "agent") throw new ParameterError(parameter, `${quote$1(path)} is not a field of a step: leave out fields that begin with \`context\` or \`agent\``);
+	return stepGetter(segments);
+}
+function canBeAmbiguous(path) {
+	const [first = "", ...rest] = path.split(".");
+	if (first === "context") return false;
+	if (first === "agent") return rest.length > 1;
+	return stepKeys.has(first) ? first === "is_external_call" : rest.length > 0;
+}
+function fieldSegments(path, parameter) {
+	const segments = path.split(".");
+	if (segments.some((segment) => segment === "")) throw new ParameterError(parameter, `${quote$1(path)} is not a field path: write names separated by single dots, such as \`target.host\``);
+	return segments.some((segment) => prototypeKeys.has(segment)) ? null : segments;
+}
+function stepGetter(segments) {
+	const [first = "", ...rest] = segments;
+	if (!stepKeys.has(first)) return propertyGetter(segments);
+	if (rest.length === 0) {
+		if (first === "step_type") return (step) => canonicalType(step.step_type);
+		if (first === "is_external_call") return externalCall;
+		if (first === "has_write_permission") return hasWritePermission;
+	}
+	const key = first;
+	return (step) => nested(step[key], rest);
+}
+function propertyGetter(segments) {
+	const path = segments.join(".");
+	if (path === "target.trust") return targetTrust;
+	if (path === "content.trust") return contentTrust;
+	const find = dotted(segments);
+	return (step) => find(step.properties);
+}
+function agentGetter(segments) {
+	const [first = ""] = segments;
+	const ofAttributes = dotted(segments);
+	return (agent) => Object.hasOwn(agent, first) ? nested(agent, segments) : ofAttributes(agent.attributes);
+}
+
+// engine/rules/gates/gate-words.ts
+const positive = /* @__PURE__ */ new Set([
+	"pass",
+	"passed",
+	"success",
+	"succeeded",
+	"ok",
+	"yes",
+	"true",
+	"allow",
+	"allowed",
+	"approve",
+	"approved",
+	"accept",
+	"accepted",
+	"grant",
+	"granted"
+]);
+const rejections = /* @__PURE__ */ new Set([
+	"no",
+	"false",
+	"block",
+	"blocked",
+	"deny",
+	"denied",
+	"reject",
+	"rejected",
+	"refuse",
+	"refused",
+	"decline",
+	"declined"
+]);
+const others = /* @__PURE__ */ new Set([
+	...rejections,
+	"fail",
+	"failed",
+	"failure",
+	"error",
+	"cancelled",
+	"canceled",
+	"expired",
+	"timeout",
+	"pending",
+	"skipped",
+	"running",
+	"done",
+	"completed"
+]);
+const fields = [
+	"guard.result",
+	"guard.status",
+	"guard.decision",
+	"guard.passed",
+	"guard.approved",
+	"output.status",
+	"output.result",
+	"output.decision",
+	"output.approved"
+].map((path) => ({
+	path,
+	get: compileStepField(path, "field")
+}));
+const guards = fields.filter(({ path }) => path.startsWith("guard."));
+const checkType = compileStepField("guard.check_type", "field");
+const digestField = compileStepField("input.action_digest", "field");
+function digestOfGate(gate) {
+	const field = digestField(gate);
+	const digest = typeof field === "string" ? field.trim().toLowerCase() : "";
+	return /^[0-9a-f]{64}$/.test(digest) ? digest : null;
+}
+function hasGateForm(step) {
+	return checkType(step) !== null || digestOfGate(step) !== null || guards.some(({ get }) => get(step) !== null);
+}
+function gateProblem(gate) {
+	try {
+		checkType(gate);
+		const found = notPassed(gate);
+		return found === null ? null : notPositive(found.path, found.word);
+	} catch (error) {
+		if (error instanceof AmbiguousField) return `its ${error.message}`;
+		throw error;
+	}
+}
+function isRejection(gate) {
+	try {
+		const word = notPassed(gate)?.word;
+		return word === false || typeof word === "string" && rejections.has(word.toLowerCase());
+	} catch (error) {
+		if (error instanceof AmbiguousField) return false;
+		throw error;
+	}
+}
+function notPassed(gate) {
+	let first = null;
+	for (const { path, get } of fields) {
+		const word = get(gate);
+		if (word !== null && !isPositive(word)) return {
+			path,
+			word
+		};
+		first ??= word;
+	}
+	const word = first === null ? answerOf$1(gate) : null;
+	return word === null || isPositive(word) ? null : {
+		path: "output",
+		word
+	};
+}
+function answerOf$1({ output }) {
+	const [[name, value] = [], ...others] = Object.entries(output ?? {});
+	return others.length === 0 && (name === "value" || name === "text") ? value : null;
+}
+function notPositive(path, word) {
+	return `its \`${path}\` is ${quoteWord(word)}, which is not \`passed\`, \`approved\` or another positive result`;
+}
+function isPositive(word) {
+	return word === true || typeof word === "string" && positive.has(word.toLowerCase());
 }
 
 // engine/pattern/tree.ts
@@ -8653,49 +9143,7 @@ function rejecting(pattern, parameter, compile) {
 	}
 }
 
-// engine/rules/spelled.ts
-const wordPaths = new Set(propertyWords.flatMap(({ name, compared }) => compared === "word" ? [name] : []));
-function comparable$1(path, value) {
-	return wordPaths.has(path) ? folded(value) : value;
-}
-function compileComparable(path) {
-	return wordPaths.has(path) ? folded : null;
-}
-function folded(value) {
-	return typeof value === "string" ? value.normalize("NFKC").trim().toLowerCase().replace(/\.+$/, "") : value;
-}
-function isSameScalar(wanted, value) {
-	if (typeof wanted === typeof value) return false;
-	if (typeof wanted === "boolean") return flagIn(value) === wanted;
-	if (typeof wanted === "number") return numberIn(value) === wanted;
-	if (typeof wanted !== "string") return false;
-	if (typeof value === "number") return wanted.trim() === String(value);
-	return typeof value === "boolean" && flagIn(wanted) === value;
-}
-const flags = {
-	true: true,
-	false: false,
-	yes: true,
-	no: false,
-	1: true,
-	0: false
-};
-function flagIn(value) {
-	const word = typeof value === "number" ? String(value) : value;
-	return typeof word === "string" ? flags[word.trim().toLowerCase()] : void 0;
-}
-const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
-function numberIn(value) {
-	if (typeof value === "number") return value;
-	if (typeof value !== "string" || !decimal.test(value.trim())) return void 0;
-	const number = Number(value);
-	return Number.isFinite(number) ? number : void 0;
-}
-function isUnclearNumber(value) {
-	return typeof value === "string" && numberIn(value) === void 0 && /\d/.test(value);
-}
-
-// engine/rules/text.ts
+// engine/rules/values/text.ts
 function textOf$1(value) {
 	if (!Array.isArray(value)) return isScalar(value) ? String(value) : null;
 	return value.every(isScalar) ? value.join(" ") : null;
@@ -8719,7 +9167,7 @@ function isScalar(value) {
 	return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-// engine/rules/filter-value.ts
+// engine/rules/selection/filter-value.ts
 function acceptor(path, wanted, parameter) {
 	const given = operatorsIn$1(wanted);
 	if (given === null) return equalToOne(path, Array.isArray(wanted) ? wanted : [wanted]);
@@ -8800,338 +9248,7 @@ function match({ matches }, parameter, reject) {
 	return [(value) => hasText(value) || Array.isArray(value) && value.some(hasText)];
 }
 
-// engine/check/nearest.ts
-function nearest(name, known) {
-	const candidates = [...known];
-	let best = null;
-	for (const candidate of candidates) {
-		const distance = editDistance(singular(name.slice(0, 100).toLowerCase()), singular(candidate.toLowerCase()));
-		if (best === null || distance < best.distance) best = {
-			name: candidate,
-			distance
-		};
-	}
-	if (best !== null && best.distance <= Math.max(2, Math.floor(name.length / 4))) return best.name;
-	const [longer, ...others] = candidates.filter((candidate) => name !== "" && candidate.endsWith(`_${name}`));
-	return longer !== void 0 && others.length === 0 ? longer : null;
-}
-function didYouMean(name, known) {
-	const near = nearest(name, known);
-	return near === null ? "" : `; did you mean \`${near}\`?`;
-}
-function singular(name) {
-	return name.replace(/ies$/, "y").replace(/s$/, "");
-}
-function editDistance(a, b) {
-	let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-	for (let i = 1; i <= a.length; i++) {
-		const next = [i];
-		for (let j = 1; j <= b.length; j++) {
-			const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-			next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-		}
-		row = next;
-	}
-	return row[b.length] ?? 0;
-}
-
-// engine/rules/listed.ts
-function listedReader(path) {
-	const listed = new Set(closedValues.get(path));
-	return (value) => {
-		if (value === null || typeof value === "string" && listed.has(value)) return value;
-		const given = Array.isArray(value) ? value : [value];
-		let found = null;
-		for (const one of given) {
-			const word = comparable$1(path, one);
-			if (typeof word !== "string" || !listed.has(word)) throw notListed$1(path, one, [...listed]);
-			if (found !== null && found !== word) throw new AmbiguousField(path);
-			found = word;
-		}
-		if (found === null) throw notListed$1(path, value, [...listed]);
-		return found;
-	};
-}
-function notListed$1(path, value, listed) {
-	const hint = typeof value === "string" ? didYouMean(value, listed) : "";
-	const choices = listed.map((one) => `\`${one}\``).join(" or ");
-	return new AmbiguousField(path, `is ${quoteWord(value)}, which is not one of its values`, `set \`${path}\` to ${choices}${hint}`);
-}
-
-// engine/rules/target-trust.ts
-const find = dotted(["target", "trust"]);
-const listed$5 = listedReader("target.trust");
-function trust$1(properties) {
-	return listed$5(find(properties));
-}
-function targetTrust(step) {
-	const trusted = trust$1(step.properties);
-	if (step.is_external_call === void 0) return trusted;
-	const flagged = step.is_external_call ? "external" : "internal";
-	if (trusted !== null && trusted !== flagged) throw new AmbiguousField("target.trust");
-	return flagged;
-}
-function externalCall(step) {
-	const trusted = trust$1(step.properties);
-	if (step.is_external_call === void 0) return trusted === "external";
-	if (trusted !== null && trusted === "external" !== step.is_external_call) throw new AmbiguousField("is_external_call");
-	return step.is_external_call;
-}
-
-// engine/rules/labels.ts
-const labels = [
-	"public",
-	"third_party",
-	"own"
-];
-const memoryMember = "svc.memory";
-const trust = dotted(["content", "trust"]);
-const trustOf = dotted(["content", "trust_of"]);
-const unlabelled = {
-	whole: null,
-	fields: []
-};
-function lessTrusted(a, b) {
-	if (a === null || b === null) return a ?? b;
-	return labels.indexOf(a) < labels.indexOf(b) ? a : b;
-}
-function leastTrusted(all) {
-	let least = null;
-	for (const label of all) least = lessTrusted(least, label);
-	return least;
-}
-function labelsOf(step) {
-	const own = ownLabelsOf(step);
-	const limit = memoryLabelsIn(step.meta);
-	return limit === null ? own : {
-		...own,
-		limit
-	};
-}
-function ownLabelsOf(step) {
-	const { properties } = step;
-	if (properties === void 0 && step.is_external_call === void 0) return unlabelled;
-	const given = trust(properties) ?? (typeof properties?.content === "string" ? properties.content : null);
-	const whole = given === null ? impliedBy(step) : labelIn(given);
-	const parts = trustOf(properties);
-	const flat = Object.keys(properties ?? {}).filter((key) => key.startsWith(flatStart));
-	if (parts === null && flat.length === 0) return whole === null ? unlabelled : {
-		whole,
-		fields: []
-	};
-	if (typeof parts !== "object" || Array.isArray(parts)) return {
-		whole: "public",
-		fields: []
-	};
-	const fields = Object.entries(parts ?? {}).flatMap(([path, label]) => labelledField(path, label));
-	for (const key of flat) fields.push(...labelledField(key.slice(flatStart.length), properties?.[key]));
-	return {
-		whole,
-		fields
-	};
-}
-const flatStart = "content.trust_of.";
-function labelledField(path, given) {
-	const label = labelIn(given);
-	const segments = path.replaceAll(/\[(\*|\d*)\]/g, (_, index) => `.${index || "*"}`).split(".");
-	const field = {
-		path: segments,
-		label
-	};
-	return segments[0] === "output" && segments.length > 1 ? [field, {
-		path: segments.slice(1),
-		label
-	}] : [field];
-}
-function labelsOrPublic(step) {
-	try {
-		return labelsOf(step);
-	} catch (error) {
-		if (error instanceof AmbiguousField) return {
-			whole: "public",
-			fields: []
-		};
-		throw error;
-	}
-}
-function contentTrust(step) {
-	const labelled = labelsOf(step);
-	const { whole, fields, limit = unlabelled } = labelled;
-	if (fields.length === 0 && limit.fields.length === 0) return lessTrusted(whole, limit.whole);
-	const all = new Set(everyLabel(labelled));
-	all.delete(null);
-	return [...all];
-}
-function everyLabel({ whole, fields, limit = unlabelled }) {
-	return [...[whole, ...fields.map(({ label }) => label)].map((label) => lessTrusted(label, limit.whole)), ...limit.fields.map(({ label }) => label)];
-}
-function othersIn(step) {
-	const labelled = labelsOrPublic(step);
-	const least = labelled === unlabelled ? null : leastTrusted(everyLabel(labelled));
-	return least === "own" ? null : least;
-}
-function memoryLabelsIn(meta) {
-	const stated = meta?.["svc.memory"] ?? null;
-	if (stated === null) return null;
-	const { trust = null, parts = [] } = stated;
-	if (!(typeof stated === "object" && Array.isArray(parts) && parts.every((part) => Array.isArray(part?.path)))) return {
-		whole: "public",
-		fields: []
-	};
-	const fields = parts.map((part) => ({
-		path: part.path.map(String),
-		label: labelIn(part.trust)
-	}));
-	return {
-		whole: trust === null ? null : labelIn(trust),
-		fields
-	};
-}
-function impliedBy(step) {
-	return (step.verb === "GET" || step.verb === void 0) && targetTrust(step) === "external" ? "public" : null;
-}
-function labelIn(given) {
-	const exact = labels.find((label) => label === given);
-	if (exact !== void 0) return exact;
-	const words = (Array.isArray(given) ? given : [given]).map((word) => comparable$1("content.trust", word));
-	if (words.some((word) => !labels.some((label) => label === word))) return "public";
-	return labels.find((label) => words.includes(label)) ?? "public";
-}
-
-// engine/rules/task-tools.ts
-const inProperties = dotted(["declared_tools"]);
-const inMeta = dotted(["agent", "declared_tools"]);
-const toolsMember = "svc.tools";
-const registeredMember = "registered_tools";
-function registeredTools(agent) {
-	if (Object.hasOwn(agent, "registered_tools")) return agent[registeredMember];
-	return agent.declared_tools ?? agent.attributes?.declared_tools ?? null;
-}
-function narrowToolsBy(history, step) {
-	if (step.meta?.["svc.tools"] !== void 0) narrowTools(history, step.meta[toolsMember]);
-	if (canonicalType(step.step_type) === "task.start") narrowTools(history, toolsOfStart(step));
-}
-function toolsOfStart(step) {
-	try {
-		const declared = inProperties(step.properties) ?? inMeta(step.meta);
-		return declared === null || Array.isArray(declared) ? declared : [];
-	} catch (error) {
-		if (error instanceof AmbiguousField) return [];
-		throw error;
-	}
-}
-function narrowTools(history, declared) {
-	if (!Array.isArray(declared)) return;
-	const { tools } = history;
-	if (tools === null) history.tools = declared;
-	else if (tools !== declared && tools.some(isMissingIn(declared))) history.tools = fewer(tools, declared);
-}
-function narrowToolsToFacts(history, facts) {
-	if (history.others !== null && Object.hasOwn(facts, "registered_tools")) {
-		const registered = facts[registeredMember];
-		narrowTools(history, Array.isArray(registered) || history.tools !== null ? registered : []);
-	}
-	narrowTools(history, facts.declared_tools);
-}
-function toolsGetter(source) {
-	const known = /* @__PURE__ */ new WeakMap();
-	return ({ [source]: facts, history: { tools } }) => {
-		const declared = facts.declared_tools ?? facts.attributes?.declared_tools ?? null;
-		if (tools === null || tools === declared) return declared;
-		if (!Array.isArray(declared)) return tools;
-		const ofTask = known.get(tools) ?? /* @__PURE__ */ new WeakMap();
-		known.set(tools, ofTask);
-		const both = ofTask.get(declared) ?? fewer(declared, tools);
-		ofTask.set(declared, both);
-		return both;
-	};
-}
-function fewer(tools, allowed) {
-	const isMissing = isMissingIn(allowed);
-	return tools.filter((tool) => !isMissing(tool));
-}
-function isMissingIn(allowed) {
-	const names = new Set(allowed.map(toolName));
-	return (tool) => {
-		const name = toolName(tool);
-		return name === null || !names.has(name);
-	};
-}
-function toolName(tool) {
-	if (typeof tool === "string") return tool;
-	const name = typeof tool === "object" && tool !== null ? tool.name : null;
-	return typeof name === "string" ? name : null;
-}
-
-// engine/rules/lookup.ts
-const stepKeys = /* @__PURE__ */ new Set([
-	"agent_id",
-	"task_id",
-	"timestamp",
-	"step",
-	"step_type",
-	"verb",
-	"step_name",
-	"input",
-	"output",
-	"properties",
-	"meta",
-	"is_external_call",
-	"has_write_permission"
-]);
-function compileField(path, parameter = "field") {
-	const segments = fieldSegments(path, parameter);
-	if (segments === null) return () => null;
-	const [first = "", ...rest] = segments;
-	if (segments.length === 2 && rest[0] === "declared_tools" && (first === "context" || first === "agent")) return toolsGetter(first);
-	if (first === "context") return (context) => nested(context.context, rest);
-	const ofAgent = agentGetter(first === "agent" && rest.length > 0 ? rest : segments);
-	if (first === "agent") return (context) => ofAgent(context.agent);
-	const ofStep = stepGetter(segments);
-	return (context) => context.step === null ? ofAgent(context.agent) : ofStep(context.step);
-}
-function compileStepField(path, parameter) {
-	const segments = fieldSegments(path, parameter);
-	if (segments === null) return () => null;
-	if (segments[0] === "context" || segments[0] === "agent") throw new ParameterError(parameter, `${quote$1(path)} is not a field of a step: leave out fields that begin with \`context\` or \`agent\``);
-	return stepGetter(segments);
-}
-function canBeAmbiguous(path) {
-	const [first = "", ...rest] = path.split(".");
-	if (first === "context") return false;
-	if (first === "agent") return rest.length > 1;
-	return stepKeys.has(first) ? first === "is_external_call" : rest.length > 0;
-}
-function fieldSegments(path, parameter) {
-	const segments = path.split(".");
-	if (segments.some((segment) => segment === "")) throw new ParameterError(parameter, `${quote$1(path)} is not a field path: write names separated by single dots, such as \`target.host\``);
-	return segments.some((segment) => prototypeKeys.has(segment)) ? null : segments;
-}
-function stepGetter(segments) {
-	const [first = "", ...rest] = segments;
-	if (!stepKeys.has(first)) return propertyGetter(segments);
-	if (rest.length === 0) {
-		if (first === "step_type") return (step) => canonicalType(step.step_type);
-		if (first === "is_external_call") return externalCall;
-		if (first === "has_write_permission") return hasWritePermission;
-	}
-	const key = first;
-	return (step) => nested(step[key], rest);
-}
-function propertyGetter(segments) {
-	const path = segments.join(".");
-	if (path === "target.trust") return targetTrust;
-	if (path === "content.trust") return contentTrust;
-	const find = dotted(segments);
-	return (step) => find(step.properties);
-}
-function agentGetter(segments) {
-	const [first = ""] = segments;
-	const ofAttributes = dotted(segments);
-	return (agent) => Object.hasOwn(agent, first) ? nested(agent, segments) : ofAttributes(agent.attributes);
-}
-
-// engine/rules/filter.ts
+// engine/rules/selection/filter.ts
 function compilePattern(pattern, when_ambiguous, parameter) {
 	const conditions = conditionsOf$1(pattern.filter).map(([path, wanted]) => {
 		const get = compileStepField(path, parameter);
@@ -9218,126 +9335,7 @@ function headTests({ verbs, step_names, any_verb_for }) {
 	return [...wanted ? [(step) => step.verb !== void 0 && wanted.has(step.verb) || canonicalType(step.step_type) === any_verb_for] : [], ...names ? [(step) => step.step_name !== void 0 && names.has(step.step_name)] : []];
 }
 
-// engine/rules/gate-words.ts
-const positive = /* @__PURE__ */ new Set([
-	"pass",
-	"passed",
-	"success",
-	"succeeded",
-	"ok",
-	"yes",
-	"true",
-	"allow",
-	"allowed",
-	"approve",
-	"approved",
-	"accept",
-	"accepted",
-	"grant",
-	"granted"
-]);
-const rejections = /* @__PURE__ */ new Set([
-	"no",
-	"false",
-	"block",
-	"blocked",
-	"deny",
-	"denied",
-	"reject",
-	"rejected",
-	"refuse",
-	"refused",
-	"decline",
-	"declined"
-]);
-const others = /* @__PURE__ */ new Set([
-	...rejections,
-	"fail",
-	"failed",
-	"failure",
-	"error",
-	"cancelled",
-	"canceled",
-	"expired",
-	"timeout",
-	"pending",
-	"skipped",
-	"running",
-	"done",
-	"completed"
-]);
-const fields = [
-	"guard.result",
-	"guard.status",
-	"guard.decision",
-	"guard.passed",
-	"guard.approved",
-	"output.status",
-	"output.result",
-	"output.decision",
-	"output.approved"
-].map((path) => ({
-	path,
-	get: compileStepField(path, "field")
-}));
-const guards = fields.filter(({ path }) => path.startsWith("guard."));
-const checkType = compileStepField("guard.check_type", "field");
-const digestField = compileStepField("input.action_digest", "field");
-function digestOfGate(gate) {
-	const field = digestField(gate);
-	const digest = typeof field === "string" ? field.trim().toLowerCase() : "";
-	return /^[0-9a-f]{64}$/.test(digest) ? digest : null;
-}
-function hasGateForm(step) {
-	return checkType(step) !== null || digestOfGate(step) !== null || guards.some(({ get }) => get(step) !== null);
-}
-function gateProblem(gate) {
-	try {
-		checkType(gate);
-		const found = notPassed(gate);
-		return found === null ? null : notPositive(found.path, found.word);
-	} catch (error) {
-		if (error instanceof AmbiguousField) return `its ${error.message}`;
-		throw error;
-	}
-}
-function isRejection(gate) {
-	try {
-		const word = notPassed(gate)?.word;
-		return word === false || typeof word === "string" && rejections.has(word.toLowerCase());
-	} catch (error) {
-		if (error instanceof AmbiguousField) return false;
-		throw error;
-	}
-}
-function notPassed(gate) {
-	let first = null;
-	for (const { path, get } of fields) {
-		const word = get(gate);
-		if (word !== null && !isPositive(word)) return {
-			path,
-			word
-		};
-		first ??= word;
-	}
-	const word = first === null ? answerOf$1(gate) : null;
-	return word === null || isPositive(word) ? null : {
-		path: "output",
-		word
-	};
-}
-function answerOf$1({ output }) {
-	const [[name, value] = [], ...others] = Object.entries(output ?? {});
-	return others.length === 0 && (name === "value" || name === "text") ? value : null;
-}
-function notPositive(path, word) {
-	return `its \`${path}\` is ${quoteWord(word)}, which is not \`passed\`, \`approved\` or another positive result`;
-}
-function isPositive(word) {
-	return word === true || typeof word === "string" && positive.has(word.toLowerCase());
-}
-
-// engine/rules/shown.ts
+// engine/rules/values/shown.ts
 const maxListed$1 = 8;
 function literal(value) {
 	return quote$1(typeof value === "string" ? value : JSON.stringify(value));
@@ -9349,7 +9347,7 @@ function oneOf(values) {
 	return values.length === 1 ? literal(values[0]) : `one of ${listed$4(values)}`;
 }
 
-// engine/rules/kind.ts
+// engine/rules/selection/kind.ts
 function kindPattern(kind, { verb, filter, named = {} } = {}) {
 	if (typeof kind === "string") return {
 		step_types: [kind],
@@ -9436,7 +9434,7 @@ function valueWords$1(wanted) {
 	].join("");
 }
 
-// engine/rules/track.ts
+// engine/rules/history/track.ts
 function satisfies({ type, step }) {
 	return type !== "step.gate" || gateProblem(step) === null && digestOfGate(step) === null;
 }
@@ -9769,116 +9767,7 @@ function isApplicable({ check }, context) {
 	return check(context) !== 1;
 }
 
-// engine/rules/label-paths.ts
-function placed({ whole, fields }) {
-	if (fields.length === 0) return {
-		label: whole,
-		open: []
-	};
-	const root = newBranch();
-	for (const { path, label } of fields) {
-		let branch = root;
-		for (const segment of path) branch = memberIn(branch, segment, label);
-		branch.label = branch.label === void 0 ? label : lessTrusted(branch.label, label);
-	}
-	return {
-		label: whole,
-		open: [root]
-	};
-}
-function newBranch() {
-	return {
-		below: null,
-		members: /* @__PURE__ */ new Map(),
-		named: null
-	};
-}
-function memberIn(branch, segment, label) {
-	const member = branch.members.get(segment) ?? newBranch();
-	branch.members.set(segment, member);
-	branch.below = lessTrusted(branch.below, label);
-	if (/^(\*|\d+)$/.test(segment)) return member;
-	branch.named ??= newBranch();
-	const { named } = branch;
-	named.named = named;
-	named.members.set(segment, member);
-	named.below = lessTrusted(named.below, label);
-	return member;
-}
-function memberOf$1(place, key, is_element) {
-	if (place.open.length === 0) return place;
-	const open = [];
-	const ends = [];
-	for (const { members, named } of place.open) {
-		for (const member of [members.get("*"), key === "*" ? void 0 : members.get(key)]) {
-			if (member === void 0) continue;
-			if (member.label !== void 0) ends.push(member.label);
-			if (member.members.size > 0) open.push(member);
-		}
-		if (is_element && named !== null) open.push(named);
-	}
-	return {
-		label: ends.length === 0 ? place.label : leastTrusted(ends),
-		open
-	};
-}
-function labelOfText({ label, open }) {
-	return open.length === 0 ? label : leastTrusted([label, ...open.map(({ below }) => below)]);
-}
-
-// engine/rules/leaves.ts
-function someLeaf(value, labels, visit) {
-	const pending = [{
-		value,
-		own: placed(labels),
-		limit: labels.limit === void 0 ? null : placed(labels.limit)
-	}];
-	for (let place = pending.pop(); place !== void 0; place = pending.pop()) {
-		const { value: item, own, limit } = place;
-		const label = limit === null ? own.label : lessTrusted(own.label, limit.label);
-		if (typeof item === "string") {
-			if (visit({
-				text: item,
-				is_number: false
-			}, lessTrusted(label, labelOfText(own)))) return true;
-		} else if (typeof item === "number") {
-			if (visit({
-				text: String(item),
-				is_number: true
-			}, label)) return true;
-		} else if (typeof item === "object" && item !== null) for (const key of Object.keys(item)) {
-			if (!Array.isArray(item) && visit({
-				text: key,
-				is_number: false,
-				is_key: true
-			}, label)) return true;
-			const member = item[key];
-			const isElement = Array.isArray(item);
-			pending.push({
-				value: member,
-				own: memberOf$1(own, key, isElement),
-				limit: limit && memberOf$1(limit, key, isElement)
-			});
-		}
-	}
-	return false;
-}
-const withoutLabels = {
-	whole: null,
-	fields: []
-};
-function someSentLeaf(value, visit) {
-	return someLeaf(value, withoutLabels, visit);
-}
-function someReceivedLeaf(step, type, labels, visit) {
-	if (someLeaf(step.output, labels, visit)) return true;
-	return (type === "task.start" || type === "step.message" && step.verb === "GET") && someLeaf(step.input, {
-		whole: labels.whole,
-		fields: labels.fields
-	}, visit);
-}
-
-// engine/rules/words.ts
+// engine/rules/values/words.ts
 function wordsOf(text) {
 	return isAscii.test(text) ? asciiWords(text.toLowerCase()) : anyWords(text);
 }
@@ -9945,7 +9834,7 @@ function detached(value) {
 	return Buffer.from(value, "utf16le").toString("utf16le");
 }
 
-// engine/rules/value-parts.ts
+// engine/rules/values/value-parts.ts
 function comparable(text) {
 	return bare(composed(text).toLowerCase().trim());
 }
@@ -9996,7 +9885,116 @@ function isOpenAtEnd(word, matches) {
 const isSign = /[^\p{L}\p{N}\p{M}]/u;
 const leading = /* @__PURE__ */ new Set("@/\\:=");
 
-// engine/rules/recorded-text.ts
+// engine/rules/taint/label-paths.ts
+function placed({ whole, fields }) {
+	if (fields.length === 0) return {
+		label: whole,
+		open: []
+	};
+	const root = newBranch();
+	for (const { path, label } of fields) {
+		let branch = root;
+		for (const segment of path) branch = memberIn(branch, segment, label);
+		branch.label = branch.label === void 0 ? label : lessTrusted(branch.label, label);
+	}
+	return {
+		label: whole,
+		open: [root]
+	};
+}
+function newBranch() {
+	return {
+		below: null,
+		members: /* @__PURE__ */ new Map(),
+		named: null
+	};
+}
+function memberIn(branch, segment, label) {
+	const member = branch.members.get(segment) ?? newBranch();
+	branch.members.set(segment, member);
+	branch.below = lessTrusted(branch.below, label);
+	if (/^(\*|\d+)$/.test(segment)) return member;
+	branch.named ??= newBranch();
+	const { named } = branch;
+	named.named = named;
+	named.members.set(segment, member);
+	named.below = lessTrusted(named.below, label);
+	return member;
+}
+function memberOf$1(place, key, is_element) {
+	if (place.open.length === 0) return place;
+	const open = [];
+	const ends = [];
+	for (const { members, named } of place.open) {
+		for (const member of [members.get("*"), key === "*" ? void 0 : members.get(key)]) {
+			if (member === void 0) continue;
+			if (member.label !== void 0) ends.push(member.label);
+			if (member.members.size > 0) open.push(member);
+		}
+		if (is_element && named !== null) open.push(named);
+	}
+	return {
+		label: ends.length === 0 ? place.label : leastTrusted(ends),
+		open
+	};
+}
+function labelOfText({ label, open }) {
+	return open.length === 0 ? label : leastTrusted([label, ...open.map(({ below }) => below)]);
+}
+
+// engine/rules/taint/leaves.ts
+function someLeaf(value, labels, visit) {
+	const pending = [{
+		value,
+		own: placed(labels),
+		limit: labels.limit === void 0 ? null : placed(labels.limit)
+	}];
+	for (let place = pending.pop(); place !== void 0; place = pending.pop()) {
+		const { value: item, own, limit } = place;
+		const label = limit === null ? own.label : lessTrusted(own.label, limit.label);
+		if (typeof item === "string") {
+			if (visit({
+				text: item,
+				is_number: false
+			}, lessTrusted(label, labelOfText(own)))) return true;
+		} else if (typeof item === "number") {
+			if (visit({
+				text: String(item),
+				is_number: true
+			}, label)) return true;
+		} else if (typeof item === "object" && item !== null) for (const key of Object.keys(item)) {
+			if (!Array.isArray(item) && visit({
+				text: key,
+				is_number: false,
+				is_key: true
+			}, label)) return true;
+			const member = item[key];
+			const isElement = Array.isArray(item);
+			pending.push({
+				value: member,
+				own: memberOf$1(own, key, isElement),
+				limit: limit && memberOf$1(limit, key, isElement)
+			});
+		}
+	}
+	return false;
+}
+const withoutLabels = {
+	whole: null,
+	fields: []
+};
+function someSentLeaf(value, visit) {
+	return someLeaf(value, withoutLabels, visit);
+}
+function someReceivedLeaf(step, type, labels, visit) {
+	if (someLeaf(step.output, labels, visit)) return true;
+	return (type === "task.start" || type === "step.message" && step.verb === "GET") && someLeaf(step.input, {
+		whole: labels.whole,
+		fields: labels.fields
+	}, visit);
+}
+
+// engine/rules/taint/recorded-text.ts
 var ReceivedText = class ReceivedText {
 	text;
 	is_number;
@@ -17756,7 +17754,7 @@ function isOwn(key) {
 	return key.startsWith("svc") && (key.length === 3 || key[3] === ".");
 }
 
-// engine/rules/compound-depth.ts
+// engine/rules/compound/depth.ts
 function assertDepth(rule_type, params) {
 	if (isDeeperThan(params, 3200) || hasDeepConditions(rule_type, params)) throw new ParameterError("", depthWords, {
 		subject: "",
@@ -17782,6 +17780,81 @@ function conditionsOf(node) {
 	const { condition, conditions } = params ?? {};
 	if (rule_type === "not") return [condition];
 	return Array.isArray(conditions) ? conditions : [];
+}
+
+// engine/rules/form/stricter.ts
+function byDefault(value) {
+	return { value };
+}
+const widerTarget = {
+	absent: "all",
+	alone: true
+};
+const targetDirections = {
+	target_step_types: {
+		stricter: "more",
+		...widerTarget
+	},
+	target_verb: {
+		stricter: "more",
+		...widerTarget
+	},
+	target_verbs: {
+		stricter: "more",
+		...widerTarget
+	},
+	target_step_names: {
+		stricter: "more",
+		...widerTarget
+	},
+	target_property_filter: {
+		stricter: "wider",
+		...widerTarget
+	},
+	target_after: {
+		stricter: "wider",
+		...widerTarget
+	}
+};
+const writingVerbs = [
+	"POST",
+	"PATCH",
+	"DELETE"
+];
+const writingTargetDirections = {
+	target_verb: {
+		stricter: "more",
+		absent: byDefault(writingVerbs),
+		alone: true
+	},
+	target_verbs: {
+		stricter: "more",
+		absent: byDefault(writingVerbs),
+		alone: true
+	}
+};
+
+// engine/rules/history/whole-history.ts
+function isLost({ lost }, slots) {
+	return lost !== null && slots.some((slot) => lost[slot] === true);
+}
+function onWholeHistory(check, slots, negates) {
+	if (slots.length === 0) return check;
+	const guarded = (context) => {
+		const answer = check(context);
+		if (context.history.lost === null || !isLost(context.history, slots)) return answer;
+		if (negates && (answer === 0 || typeof answer === "object")) throw new CannotEvaluate(unknownHistory(context));
+		return answer === 0 ? unknownHistory(context) : answer;
+	};
+	return check.because === void 0 ? guarded : Object.assign(guarded, { because: check.because });
+}
+function unknownHistory({ step }) {
+	return {
+		code: "HISTORY_LOST",
+		message: "the history of this task is not whole",
+		evidence: step === null ? [] : [evidenceOf(step)],
+		remedy: "do this in a new task"
+	};
 }
 
 // engine/rules/listed-names.ts
@@ -17871,97 +17944,6 @@ function missingInAgent(context, names) {
 	return (step.step_name === void 0 ? history.tools === null : !ofAgent?.has(step.step_name)) ? ofAgent : null;
 }
 
-// engine/rules/stricter.ts
-function byDefault(value) {
-	return { value };
-}
-const widerTarget = {
-	absent: "all",
-	alone: true
-};
-const targetDirections = {
-	target_step_types: {
-		stricter: "more",
-		...widerTarget
-	},
-	target_verb: {
-		stricter: "more",
-		...widerTarget
-	},
-	target_verbs: {
-		stricter: "more",
-		...widerTarget
-	},
-	target_step_names: {
-		stricter: "more",
-		...widerTarget
-	},
-	target_property_filter: {
-		stricter: "wider",
-		...widerTarget
-	},
-	target_after: {
-		stricter: "wider",
-		...widerTarget
-	}
-};
-const writingVerbs = [
-	"POST",
-	"PATCH",
-	"DELETE"
-];
-const writingTargetDirections = {
-	target_verb: {
-		stricter: "more",
-		absent: byDefault(writingVerbs),
-		alone: true
-	},
-	target_verbs: {
-		stricter: "more",
-		absent: byDefault(writingVerbs),
-		alone: true
-	}
-};
-
-// engine/rules/model-requests.ts
-const asked = [
-	"messages",
-	"prompt",
-	"prompts",
-	"system",
-	"instructions",
-	"contents",
-	"model",
-	"inputText"
-];
-const content = /* @__PURE__ */ new Set([
-	"input",
-	"inputs",
-	"text",
-	"texts",
-	"message",
-	"documents",
-	"passages"
-]);
-const sampling = new Set("temperature top_p topP top_k topK min_p max_tokens maxTokens max_completion_tokens max_output_tokens maxOutputTokens max_new_tokens max_tokens_to_sample maxTokenCount max_gen_len num_predict frequency_penalty presence_penalty repetition_penalty repeat_penalty logit_bias logprobs top_logprobs reasoning reasoning_effort thinking generationConfig generation_config inferenceConfig textGenerationConfig additionalModelRequestFields".split(" "));
-const settings = new Set("query user metadata store stream stream_options n seed stop stop_sequences stopSequences tools tool_choice toolConfig tool_config parallel_tool_calls max_tool_calls functions function_call response_format service_tier modalities audio prediction prompt_cache_key safety_identifier verbosity web_search_options previous_response_id conversation include background truncation context_management dimensions encoding_format input_type embedding_types output_dimension outputDimensionality output_dtype taskType embeddingTypes normalize truncate top_n return_documents rank_fields max_chunks_per_doc max_tokens_per_doc systemInstruction system_instruction safetySettings safety_settings cachedContent labels anthropic_version anthropic_beta mcp_servers container guardrailConfig guardrailIdentifier performanceConfig promptVariables requestMetadata additionalModelResponseFieldPaths preamble chat_history parameters options format template raw keep_alive images suffix think context echo best_of".split(" "));
-function isModelRequest(input) {
-	if (asked.some((name) => Object.hasOwn(input, name))) return true;
-	const names = Object.keys(input);
-	if (names.includes("query") && !ranked.some((name) => names.includes(name))) return false;
-	if (names.some((name) => content.has(name) && isMap$1(input[name]))) return false;
-	const isMember = (name) => content.has(name) || sampling.has(name) || settings.has(name);
-	return names.every(isMember) && names.some((name) => content.has(name) || sampling.has(name));
-}
-const ranked = [
-	"documents",
-	"texts",
-	"passages"
-];
-function isMap$1(value) {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 // engine/rules/tool-call.ts
 const withOptionalName = /* @__PURE__ */ new Set([
 	"step.message",
@@ -18005,6 +17987,43 @@ function isAct(step) {
 }
 function isEmpty(input) {
 	return input === void 0 || Object.keys(input).length === 0;
+}
+const asked = [
+	"messages",
+	"prompt",
+	"prompts",
+	"system",
+	"instructions",
+	"contents",
+	"model",
+	"inputText"
+];
+const content = /* @__PURE__ */ new Set([
+	"input",
+	"inputs",
+	"text",
+	"texts",
+	"message",
+	"documents",
+	"passages"
+]);
+const sampling = new Set("temperature top_p topP top_k topK min_p max_tokens maxTokens max_completion_tokens max_output_tokens maxOutputTokens max_new_tokens max_tokens_to_sample maxTokenCount max_gen_len num_predict frequency_penalty presence_penalty repetition_penalty repeat_penalty logit_bias logprobs top_logprobs reasoning reasoning_effort thinking generationConfig generation_config inferenceConfig textGenerationConfig additionalModelRequestFields".split(" "));
+const settings = new Set("query user metadata store stream stream_options n seed stop stop_sequences stopSequences tools tool_choice toolConfig tool_config parallel_tool_calls max_tool_calls functions function_call response_format service_tier modalities audio prediction prompt_cache_key safety_identifier verbosity web_search_options previous_response_id conversation include background truncation context_management dimensions encoding_format input_type embedding_types output_dimension outputDimensionality output_dtype taskType embeddingTypes normalize truncate top_n return_documents rank_fields max_chunks_per_doc max_tokens_per_doc systemInstruction system_instruction safetySettings safety_settings cachedContent labels anthropic_version anthropic_beta mcp_servers container guardrailConfig guardrailIdentifier performanceConfig promptVariables requestMetadata additionalModelResponseFieldPaths preamble chat_history parameters options format template raw keep_alive images suffix think context echo best_of".split(" "));
+function isModelRequest(input) {
+	if (asked.some((name) => Object.hasOwn(input, name))) return true;
+	const names = Object.keys(input);
+	if (names.includes("query") && !ranked.some((name) => names.includes(name))) return false;
+	if (names.some((name) => content.has(name) && isMap$1(input[name]))) return false;
+	const isMember = (name) => content.has(name) || sampling.has(name) || settings.has(name);
+	return names.every(isMember) && names.some((name) => content.has(name) || sampling.has(name));
+}
+const ranked = [
+	"documents",
+	"texts",
+	"passages"
+];
+function isMap$1(value) {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 // engine/rules/classification.ts
@@ -18143,7 +18162,7 @@ function allowedNames(allowed, isChecked) {
 	};
 }
 
-// engine/rules/host.ts
+// engine/rules/values/host.ts
 const plainHost = /^(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*$/;
 const maxLength = 8192;
 const severalHosts = /[,;]/;
@@ -18232,7 +18251,7 @@ function isAddress(host) {
 	return host.startsWith("[") || /^\d+(\.\d+){3}$/.test(host);
 }
 
-// engine/rules/root.ts
+// engine/rules/values/root.ts
 function isWithin$1(path, root) {
 	if (plainPath.test(path) && plainPath.test(root)) return path === root || path.startsWith(`${root}/`);
 	const base = parsePath(root);
@@ -19188,7 +19207,7 @@ function offsetAt(format, at) {
 	return Date.UTC(year, month - 1, day, hour, minute, second) - at;
 }
 
-// engine/rules/bound-gate.ts
+// engine/rules/gates/bound-gate.ts
 const maxApprovals = 1e4;
 function compileBoundGates(environment, binding, parameter) {
 	const bindingOf = compileBinding(binding.binds, parameter);
@@ -19923,7 +19942,7 @@ function contiguous(wanted) {
 	};
 }
 
-// engine/rules/wanted-step.ts
+// engine/rules/history/wanted-step.ts
 function wantedSteps(pattern) {
 	const { verbs: [verb] = [], step_names: [step_name] = [], filter = {} } = pattern;
 	if (!isGate(pattern)) return {};
@@ -20194,7 +20213,7 @@ function isUnknown({ step_types, verbs, step_names, filter }) {
 	return types?.length === 1 && types[0] === "step.unknown" && verbs === void 0 && step_names === void 0 && !filter;
 }
 
-// engine/rules/predecessor-state.ts
+// engine/rules/history/predecessor-state.ts
 function trackIntervening(environment, required_step_type, forbidden) {
 	const isRequired = isOfKind(required_step_type, false, "required_step_type.property_filter");
 	const between = forbidden.map((kind, index) => isOfKind(kind, true, `forbidden_intervening.${index}.property_filter`));
@@ -20601,24 +20620,7 @@ function whole(text) {
 	return `\`${onOneLine$1(text.replaceAll("`", "'"))}\``;
 }
 
-// engine/rules/flow-selector.ts
-const acceptsAll = () => true;
-function compileParts(selector, when_ambiguous, parameter) {
-	const { "content.trust": wanted, ...filter } = selector.property_filter ?? {};
-	const name = `${parameter}.property_filter`;
-	const isSelected = compilePattern({
-		...selectorPattern(selector),
-		filter
-	}, when_ambiguous, name);
-	if (wanted === void 0) return (step) => isSelected(step) ? acceptsAll : null;
-	const accepts = acceptor("content.trust", wanted, name);
-	return (step) => {
-		if (!isSelected(step)) return null;
-		return everyLabel(labelsOrPublic(step)).some(accepts) ? accepts : null;
-	};
-}
-
-// engine/rules/phrases.ts
+// engine/rules/values/phrases.ts
 const maxSplits = 1e3;
 function createPhrases() {
 	const automaton = {
@@ -20740,7 +20742,7 @@ function lengthOf({ length }, state) {
 	return length[state];
 }
 
-// engine/rules/addresses.ts
+// engine/rules/values/addresses.ts
 const domainEnd = /[^\p{L}\p{N}\p{M}._-]/u;
 const localStart = /[@,;:()[\]\\]/;
 const path = /^[:/?#\\][^,;'`|()[\]{}@]*/;
@@ -20791,7 +20793,7 @@ function tailAt(word, end) {
 	return word[end + tail.length] === "@" ? "" : bare(`x${tail}`).slice(1);
 }
 
-// engine/rules/wholes.ts
+// engine/rules/values/wholes.ts
 const between$1 = /(?:[\s"<>\u2190-\u21ff\u2794-\u27be\u27f0-\u27ff\u2900-\u297f]|(?![\u00b7\u0375\u05f3\u05f4\u30fb\u2010\u2011\uff0d\uff3f\uff20\ufe6b])[^\0-\x7f\P{P}])+/u;
 const hasSign = /@|:\/\/|[\p{L}\p{N}-]\.\p{L}/u;
 const hasDot = /[\p{L}\p{N}-]\.\p{L}/u;
@@ -20866,7 +20868,7 @@ function closed(link) {
 }
 const isLetter = /[\p{L}\p{N}]/u;
 
-// engine/rules/given.ts
+// engine/rules/provenance/given.ts
 const maxWords = 5e4;
 function newGiven() {
 	return {
@@ -20998,7 +21000,24 @@ function readOrNull(get, step) {
 	}
 }
 
-// engine/rules/seen.ts
+// engine/rules/provenance/selector.ts
+const acceptsAll = () => true;
+function compileParts(selector, when_ambiguous, parameter) {
+	const { "content.trust": wanted, ...filter } = selector.property_filter ?? {};
+	const name = `${parameter}.property_filter`;
+	const isSelected = compilePattern({
+		...selectorPattern(selector),
+		filter
+	}, when_ambiguous, name);
+	if (wanted === void 0) return (step) => isSelected(step) ? acceptsAll : null;
+	const accepts = acceptor("content.trust", wanted, name);
+	return (step) => {
+		if (!isSelected(step)) return null;
+		return everyLabel(labelsOrPublic(step)).some(accepts) ? accepts : null;
+	};
+}
+
+// engine/rules/history/seen.ts
 const maxSeen = 2e4;
 const maxTextWords = 12;
 const maxText$1 = 65536;
@@ -21398,29 +21417,6 @@ function paramsSchema(rule) {
 	};
 }
 
-// engine/rules/whole-history.ts
-function isLost({ lost }, slots) {
-	return lost !== null && slots.some((slot) => lost[slot] === true);
-}
-function onWholeHistory(check, slots, negates) {
-	if (slots.length === 0) return check;
-	const guarded = (context) => {
-		const answer = check(context);
-		if (context.history.lost === null || !isLost(context.history, slots)) return answer;
-		if (negates && (answer === 0 || typeof answer === "object")) throw new CannotEvaluate(unknownHistory(context));
-		return answer === 0 ? unknownHistory(context) : answer;
-	};
-	return check.because === void 0 ? guarded : Object.assign(guarded, { because: check.because });
-}
-function unknownHistory({ step }) {
-	return {
-		code: "HISTORY_LOST",
-		message: "the history of this task is not whole",
-		evidence: step === null ? [] : [evidenceOf(step)],
-		remedy: "do this in a new task"
-	};
-}
-
 // engine/rules/compile-rule.ts
 const byName = new Map(leafRules.map((rule) => [rule.name, {
 	rule,
@@ -21579,7 +21575,7 @@ function inParams(path, parameter) {
 	return [...path === "" ? [] : [path, "params"], ...parameter === "" ? [] : [parameter]].join(".");
 }
 
-// engine/rules/readings.ts
+// engine/rules/form/readings.ts
 function newReadings() {
 	const known = /* @__PURE__ */ new Map();
 	const searches = /* @__PURE__ */ new Map();

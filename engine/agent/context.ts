@@ -2,7 +2,7 @@
 // (docs/design/engine.md §2). They are one set: a member that the context leaves out has the registered value, so that
 // `context.x` and `agent.x` agree.
 import type { Agent, EvaluationContext, JsonMap } from '@svc/schemas'
-import { registeredMember, registeredTools } from '../rules/task-tools.js'
+import { registeredMember, registeredTools } from '../rules/selection/task-tools.js'
 import { compareLevels } from './risk.js'
 
 export type ReportedContext = Partial<EvaluationContext>

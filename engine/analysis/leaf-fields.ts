@@ -1,6 +1,6 @@
 // What the rules about fields and the agent say, as facts.
 import { canonicalType, type JsonMap } from '@svc/schemas'
-import { isUnder, readHost } from '../rules/host.js'
+import { isUnder, readHost } from '../rules/values/host.js'
 import type { Together } from './formula.js'
 import { type Fact, type FieldFact, field, opposite } from './literal.js'
 import { factPath, hostPath, levelPath, textPath } from './universe.js'

@@ -1,6 +1,6 @@
 // A step for which some facts are true, built from samples; the engine has to confirm it.
 import { type Step, verbsOf } from '@svc/schemas'
-import { passedGate } from '../rules/track.js'
+import { passedGate } from '../rules/history/track.js'
 import { choicesOf, type FieldFact } from './literal.js'
 import { hostPath, universeOf } from './universe.js'
 import { meets } from './value-test.js'

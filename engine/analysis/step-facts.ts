@@ -1,8 +1,8 @@
 // Kinds of steps as facts about their fields, and how kinds relate.
 import { canonicalType, type JsonMap, verbsOf } from '@svc/schemas'
-import type { StepPattern } from '../rules/filter.js'
-import { kindPattern } from '../rules/kind.js'
-import type { StepKind } from '../rules/params.js'
+import type { StepKind } from '../rules/form/params.js'
+import type { StepPattern } from '../rules/selection/filter.js'
+import { kindPattern } from '../rules/selection/kind.js'
 import { choicesOf, type FieldFact, field, opposite, type StepFacts } from './literal.js'
 import { factPath, universeOf } from './universe.js'
 import { type Condition, filterConditions, isOneOf, meets } from './value-test.js'

@@ -2,10 +2,10 @@
 import { canonicalType, type JsonMap } from '@svc/schemas'
 import { quote } from '../check/quote.js'
 import { compileAnchored } from '../pattern/pattern.js'
-import { acceptor } from '../rules/filter-value.js'
-import { sameJson } from '../rules/members.js'
-import { comparable } from '../rules/spelled.js'
-import { textOf } from '../rules/text.js'
+import { acceptor } from '../rules/selection/filter-value.js'
+import { sameJson } from '../rules/values/members.js'
+import { comparable } from '../rules/values/spelled.js'
+import { textOf } from '../rules/values/text.js'
 import { isNever } from './pattern-facts.js'
 
 export interface ValueTest {

@@ -1,6 +1,6 @@
 // Whether a value can meet several conditions, tried with one example of each kind of value that the conditions tell apart.
 // "Impossible" is a proof; everything else counts as possible.
-import { numberIn } from '../rules/spelled.js'
+import { numberIn } from '../rules/values/spelled.js'
 import { areDisjoint } from './pattern-facts.js'
 import type { Universe, ValueKind } from './universe.js'
 import { type Condition, couldMeet, meets } from './value-test.js'

@@ -2,7 +2,7 @@
 import { isMap } from '@svc/proof'
 import { documents, type JsonMap, type Step } from '@svc/schemas'
 import { createChecker, type SchemaProblem } from '../check/schema-check.js'
-import { toolName } from '../rules/task-tools.js'
+import { toolName } from '../rules/selection/task-tools.js'
 
 /** Returns the check of steps: the first problem of one, naming its member; null for a step that a platform accepts. */
 export function createStepCheck(): (step: Step) => string | null {

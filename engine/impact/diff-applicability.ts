@@ -1,9 +1,9 @@
 // Whether a condition is applicable only where one of its neighbours is.
 import type { JsonMap } from '@svc/schemas'
-import type { Condition } from '../rules/condition.js'
-import { sameJson } from '../rules/members.js'
-import { targetKeys } from '../rules/params.js'
+import type { Condition } from '../rules/compound/condition.js'
+import { targetKeys } from '../rules/form/params.js'
 import { ruleNamed } from '../rules/registry.js'
+import { sameJson } from '../rules/values/members.js'
 
 /**
  * True when the condition can always be evaluated, and one of the others is applicable to each step that it is applicable to.

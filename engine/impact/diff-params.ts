@@ -1,10 +1,10 @@
 // The parameters of a rule that differ, each with its direction.
 import type { JsonMap } from '@svc/schemas'
-import { sameJson } from '../rules/members.js'
-import type { StepKind } from '../rules/params.js'
+import type { StepKind } from '../rules/form/params.js'
+import type { RuleDescription } from '../rules/form/rule.js'
+import type { Absent, Direction, Order, Ordered } from '../rules/form/stricter.js'
 import { directionsOf, paramsSchema } from '../rules/registry.js'
-import type { RuleDescription } from '../rules/rule.js'
-import type { Absent, Direction, Order, Ordered } from '../rules/stricter.js'
+import { sameJson } from '../rules/values/members.js'
 import { type Effect, inverted, type MemberChange } from './diff-result.js'
 import { type Comparison, compareFilters, compareKinds, compareLists } from './diff-selection.js'
 

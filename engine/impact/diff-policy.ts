@@ -1,7 +1,7 @@
 // Two versions of one policy compared member by member.
 import type { JsonMap, Manifest } from '@svc/schemas'
-import { sameJson } from '../rules/members.js'
-import { byDefault, type Direction } from '../rules/stricter.js'
+import { byDefault, type Direction } from '../rules/form/stricter.js'
+import { sameJson } from '../rules/values/members.js'
 import { diffMembers, valuesOf } from './diff-params.js'
 import { combined, type Effect, type MemberChange } from './diff-result.js'
 import { diffRule } from './diff-rule.js'

@@ -1,9 +1,9 @@
 // The rules of two policies compared: parameters, and the conditions of compound rules.
 import type { JsonMap } from '@svc/schemas'
-import { isCombinator } from '../rules/compound.js'
-import type { Condition } from '../rules/condition.js'
-import { sameJson } from '../rules/members.js'
+import { isCombinator } from '../rules/compound/compound.js'
+import type { Condition } from '../rules/compound/condition.js'
 import { ruleNamed } from '../rules/registry.js'
+import { sameJson } from '../rules/values/members.js'
 import { isImplied } from './diff-applicability.js'
 import { diffParams, valuesOf } from './diff-params.js'
 import { type Effect, inverted, type MemberChange } from './diff-result.js'

@@ -1,8 +1,8 @@
 // Which of two lists, filters or step kinds selects more. Every answer other than `other` holds for every step.
 import { canonicalType, type JsonMap } from '@svc/schemas'
-import { canBeAmbiguous } from '../rules/lookup.js'
-import { sameJson } from '../rules/members.js'
-import type { Selector, StepKind } from '../rules/params.js'
+import type { Selector, StepKind } from '../rules/form/params.js'
+import { canBeAmbiguous } from '../rules/selection/lookup.js'
+import { sameJson } from '../rules/values/members.js'
 
 /** What the second selects compared with the first. */
 export type Comparison = 'same' | 'more' | 'fewer' | 'other'

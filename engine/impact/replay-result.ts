@@ -1,6 +1,6 @@
 // The result of a replay.
 import type { DroppedPolicy, Evaluation, PolicyResult } from '@svc/schemas'
-import type { Scope } from '../rules/rule.js'
+import type { Scope } from '../rules/form/rule.js'
 
 export type Outcome = Evaluation['outcome']
 

@@ -1,7 +1,7 @@
 // What the tests of a manifest cover: each policy, and each condition of a compound policy, violated once and passed once.
 import type { JsonMap, Manifest } from '@svc/schemas'
 import type { ExplainedPolicy } from '../policy/explain.js'
-import { isCombinator, postOrder } from '../rules/compound.js'
+import { isCombinator, postOrder } from '../rules/compound/compound.js'
 import type { ManifestPolicy, ManifestTest } from './parse.js'
 import { explanationOf, setsByAgent } from './test.js'
 

@@ -2,7 +2,7 @@
 import type { Document, Node, Scalar, YAMLMap } from 'yaml'
 import { quote } from '../check/quote.js'
 import { type FindingId, severityOf } from '../findings/kinds.js'
-import { prototypeKeys } from '../rules/members.js'
+import { prototypeKeys } from '../rules/values/members.js'
 import { maxAliases } from './bounded-yaml.js'
 import type { Fault } from './fault-context.js'
 import { nodesOf } from './tree.js'

@@ -1,6 +1,6 @@
 // The parameters of every rule as definitions of one schema, chosen by the `rule_type` beside them.
 import type { JsonMap, Rule } from '@svc/schemas'
-import { filterSchema, selector } from '../rules/params.js'
+import { filterSchema, selector } from '../rules/form/params.js'
 import { rules } from '../rules/registry.js'
 import { knownFields, reference, suggestions, withReferences } from './suggestions.js'
 

@@ -1,12 +1,12 @@
 // Rules and their parameters in words, for readers who do not know YAML. Text in backticks is to be set as code.
 import type { JsonMap } from '@svc/schemas'
-import { isCombinator } from '../rules/compound.js'
-import type { Condition } from '../rules/condition.js'
-import { targetPattern } from '../rules/filter.js'
-import { kindWords, patternWords, selectorPattern } from '../rules/kind.js'
-import { type Selector, type StepKind, type TargetFilter, targetKeys } from '../rules/params.js'
+import { isCombinator } from '../rules/compound/compound.js'
+import type { Condition } from '../rules/compound/condition.js'
+import { type Selector, type StepKind, type TargetFilter, targetKeys } from '../rules/form/params.js'
+import type { Scope } from '../rules/form/rule.js'
 import { leafRules, rules } from '../rules/registry.js'
-import type { Scope } from '../rules/rule.js'
+import { targetPattern } from '../rules/selection/filter.js'
+import { kindWords, patternWords, selectorPattern } from '../rules/selection/kind.js'
 
 /** A rule of a policy; the conditions of a compound rule follow it, one level deeper. */
 export interface RuleWords {

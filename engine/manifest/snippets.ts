@@ -1,8 +1,8 @@
 // The snippets that an editor offers in a manifest, from the examples of the rules.
 import type { JsonMap, Rule } from '@svc/schemas'
-import { sharedScopes } from '../rules/compound.js'
+import { sharedScopes } from '../rules/compound/compound.js'
+import type { Scope } from '../rules/form/rule.js'
 import { rules } from '../rules/registry.js'
-import type { Scope } from '../rules/rule.js'
 
 /** A snippet as language servers read it: `$1` and `${1:default}` are places to fill in. */
 export interface Snippet {

@@ -3,7 +3,7 @@
 import { type JsonMap, type Manifest, propertyWords, stepAliases, stepWords, verbs } from '@svc/schemas'
 import { didYouMean, nearest } from '../check/nearest.js'
 import { quote, tidy } from '../check/quote.js'
-import { stepKeys } from '../rules/lookup.js'
+import { stepKeys } from '../rules/selection/lookup.js'
 
 export interface UnknownWord {
   readonly id: 'unknown-step-type' | 'unknown-verb' | 'unknown-property' | 'unknown-field' | 'wildcard-name'

@@ -2,9 +2,9 @@
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
 import { quote } from '../check/quote.js'
 import type { PolicySet } from '../policy/compile.js'
-import { isCombinator, postOrder } from '../rules/compound.js'
-import { nested } from '../rules/members.js'
-import { targetKeys } from '../rules/params.js'
+import { isCombinator, postOrder } from '../rules/compound/compound.js'
+import { targetKeys } from '../rules/form/params.js'
+import { nested } from '../rules/values/members.js'
 import { Task } from '../task/task.js'
 import { onAgent } from './on-agent.js'
 

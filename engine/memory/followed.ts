@@ -1,5 +1,5 @@
 // The memory of one agent as the log follows it: the marks of its notes and the changes by its steps.
-import { lessTrusted, type OthersLabel } from '../rules/labels.js'
+import { lessTrusted, type OthersLabel } from '../rules/taint/labels.js'
 import { type AgentMemory, changesBy, type MemoryLabel } from './labels.js'
 import { fittingChanges, memoryLimits } from './table.js'
 import type { MemoryUse } from './use.js'

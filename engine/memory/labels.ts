@@ -9,7 +9,7 @@ import {
   memoryMember,
   type OthersLabel,
   statedLabels,
-} from '../rules/labels.js'
+} from '../rules/taint/labels.js'
 import type { MemoryUse } from './use.js'
 
 /** Who wrote what has a digest: `own` without content of others before it. */

@@ -1,8 +1,8 @@
 // What a text is recognised by when an agent reads it from its memory: marks. Two texts share a mark when they share a
 // sentence or a number, in any spelling that keeps the words. Stores keep digests of marks, never texts.
 import { hash } from 'node:crypto'
-import { bare } from '../rules/value-parts.js'
-import { wordsOf } from '../rules/words.js'
+import { bare } from '../rules/values/value-parts.js'
+import { wordsOf } from '../rules/values/words.js'
 
 /** Makes the digest of a mark; the key makes digests of one store useless for another. */
 export type Digest = (mark: string) => string

@@ -1,6 +1,6 @@
 // The memories of all agents of one engine, limited in number and size. It changes by lines, so that a file of lines
 // restores it.
-import { lessTrusted, type OthersLabel } from '../rules/labels.js'
+import { lessTrusted, type OthersLabel } from '../rules/taint/labels.js'
 import type { AgentMemory, MemoryChanges, MemoryLabel } from './labels.js'
 
 /** A change of the memory of an agent; `agent` null stands for all agents that have none yet. */

@@ -1,9 +1,9 @@
 // The approval of a policy: a gate that is bound to the step makes this policy pass, and no other (docs/design/engine.md §5).
 import type { ApprovalRequired, Behavior, EvidenceStep, Policy } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
-import { compileBoundGates, unboundFields } from '../rules/bound-gate.js'
-import type { CompileEnvironment, RuleContext } from '../rules/rule.js'
-import { passedGate } from '../rules/track.js'
+import type { CompileEnvironment, RuleContext } from '../rules/form/rule.js'
+import { compileBoundGates, unboundFields } from '../rules/gates/bound-gate.js'
+import { passedGate } from '../rules/history/track.js'
 
 /** An approval that a step lacks: what a gate of `check_type` has to carry as `input.action_digest`. */
 export interface MissingApproval extends Omit<ApprovalRequired, 'gate'> {

@@ -1,6 +1,6 @@
 // A decision with the answer of every policy, for `svc explain`.
 import type { Evaluation, PolicyResult } from '@svc/schemas'
-import { type Answer, NOT_APPLICABLE, type RuleContext } from '../rules/rule.js'
+import { type Answer, NOT_APPLICABLE, type RuleContext } from '../rules/form/rule.js'
 import type { PolicySet } from './compile.js'
 import { type Decision, evaluate } from './evaluate.js'
 import type { CompiledPolicy, Occasion } from './plan.js'

@@ -3,10 +3,10 @@
 // the gates and approvals before it, and keeps everything else.
 
 import { canonicalType, isBlocked, type Step } from '@svc/schemas'
-import { lessTrusted, othersIn } from '../rules/labels.js'
-import { RecordedTexts } from '../rules/recorded-text.js'
-import { type Deferred, evidenceOfRecorded, type History, type Recorded, type Tracker } from '../rules/rule.js'
-import { narrowToolsBy } from '../rules/task-tools.js'
+import { type Deferred, evidenceOfRecorded, type History, type Recorded, type Tracker } from '../rules/form/rule.js'
+import { narrowToolsBy } from '../rules/selection/task-tools.js'
+import { lessTrusted, othersIn } from '../rules/taint/labels.js'
+import { RecordedTexts } from '../rules/taint/recorded-text.js'
 import { isEnd, occasionOf } from './plan.js'
 
 /** The trackers of a policy set, in slot order. */

@@ -1,9 +1,9 @@
 // The applicable policies of each occasion. Everything that depends on the policies alone is computed here, at load: a
 // decision copies the results of policies that pass and evaluates only those that can be applicable to the step.
 import { canonicalType, type PolicyResult, type Step, type ViolationDetails } from '@svc/schemas'
-import type { CompiledTree } from '../rules/compound-tree.js'
-import type { Check, Scope } from '../rules/rule.js'
-import { isEndType } from '../rules/track.js'
+import type { CompiledTree } from '../rules/compound/tree.js'
+import type { Check, Scope } from '../rules/form/rule.js'
+import { isEndType } from '../rules/history/track.js'
 import type { Approval } from './approval.js'
 import type { PolicyInput } from './policy-input.js'
 

@@ -4,7 +4,7 @@ import { type FollowedMemory, keepUse, memoryView, newFollowedMemory } from '../
 import { labelsRead } from '../memory/labels.js'
 import { type Digest, keyedDigest } from '../memory/marks.js'
 import { type MemoryUse, memoryUseOf } from '../memory/use.js'
-import type { Labels, OthersLabel } from '../rules/labels.js'
+import type { Labels, OthersLabel } from '../rules/taint/labels.js'
 
 /** All marks that are kept, of about 100 bytes each. */
 const maxMarks = 2_000_000

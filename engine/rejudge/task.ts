@@ -1,6 +1,6 @@
 // One task of a bundle: its steps so far, indexed for each policy set that one of its later steps was evaluated with.
 import type { RejudgeVerdict } from '@svc/schemas'
-import type { OthersLabel } from '../rules/labels.js'
+import type { OthersLabel } from '../rules/taint/labels.js'
 import type { LoggedStep } from '../task/logged.js'
 import { Task } from '../task/task.js'
 import type { ReadPolicySet } from './policy-set.js'

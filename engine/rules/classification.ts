@@ -2,9 +2,7 @@
 
 import { hasWritePermission, type Step } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
-import { declaredTools, type KnownTools, knownTools, type Names, namesOfAgent, notListed } from './listed-names.js'
-import { compileField } from './lookup.js'
-import { stepType } from './params.js'
+import { stepType } from './form/params.js'
 import {
   type CheckOf,
   defineStepRule,
@@ -14,11 +12,13 @@ import {
   type Scope,
   type StepContext,
   stepViolation,
-} from './rule.js'
-import { listed, literal } from './shown.js'
-import { byDefault } from './stricter.js'
-import { externalCall } from './target-trust.js'
+} from './form/rule.js'
+import { byDefault } from './form/stricter.js'
+import { declaredTools, type KnownTools, knownTools, type Names, namesOfAgent, notListed } from './listed-names.js'
+import { compileField } from './selection/lookup.js'
+import { externalCall } from './taint/target-trust.js'
 import { callsTool } from './tool-call.js'
+import { listed, literal } from './values/shown.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 

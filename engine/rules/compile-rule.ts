@@ -5,13 +5,10 @@ import { didYouMean } from '../check/nearest.js'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { lazyCheck, type SchemaProblem } from '../check/schema-check.js'
-import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
-import { assertDepth, depthWords } from './compound-depth.js'
-import type { CompiledTree } from './compound-tree.js'
-import { compileHead, headWords, type StepPattern, targetPattern, withTarget } from './filter.js'
-import { selectorPattern } from './kind.js'
-import { type Selector, type TargetFilter, targetKeys } from './params.js'
-import { leafRules, paramsSchema, rules } from './registry.js'
+import { compileTree, isCombinator, postOrder, sharedScopes } from './compound/compound.js'
+import { assertDepth, depthWords } from './compound/depth.js'
+import type { CompiledTree } from './compound/tree.js'
+import { type Selector, type TargetFilter, targetKeys } from './form/params.js'
 import {
   type Check,
   type CompileEnvironment,
@@ -20,10 +17,13 @@ import {
   type RuleContext,
   type Scope,
   type Tracker,
-} from './rule.js'
-import { writingVerbs } from './stricter.js'
-import { trackFirstForbidden } from './track.js'
-import { isLost, onWholeHistory, unknownHistory } from './whole-history.js'
+} from './form/rule.js'
+import { writingVerbs } from './form/stricter.js'
+import { trackFirstForbidden } from './history/track.js'
+import { isLost, onWholeHistory, unknownHistory } from './history/whole-history.js'
+import { leafRules, paramsSchema, rules } from './registry.js'
+import { compileHead, headWords, type StepPattern, targetPattern, withTarget } from './selection/filter.js'
+import { selectorPattern } from './selection/kind.js'
 
 const byName = new Map(leafRules.map((rule) => [rule.name, { rule, check: lazyCheck(paramsSchema(rule), 'yaml') }]))
 

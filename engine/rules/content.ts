@@ -3,10 +3,7 @@
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { compileSearch } from '../pattern/pattern.js'
-import { type HostReading, isUnder, readHost, readHosts } from './host.js'
-import { compileField, type Getter } from './lookup.js'
-import { fieldPath } from './params.js'
-import { isWithin } from './root.js'
+import { fieldPath } from './form/params.js'
 import {
   defineStepRule,
   NOT_APPLICABLE,
@@ -15,8 +12,11 @@ import {
   type Scope,
   type StepContext,
   stepViolation,
-} from './rule.js'
-import { byDefault } from './stricter.js'
+} from './form/rule.js'
+import { byDefault } from './form/stricter.js'
+import { compileField, type Getter } from './selection/lookup.js'
+import { type HostReading, isUnder, readHost, readHosts } from './values/host.js'
+import { isWithin } from './values/root.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 const pattern = {

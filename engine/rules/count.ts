@@ -1,12 +1,12 @@
 // Rules that count (docs/design/engine.md §3, 14–17). None of them is applicable to a step of another type.
 import type { EvidenceStep, Step } from '@svc/schemas'
-import { isOfKind, kindKey, kindTypes, kindWords, outsideKind } from './kind.js'
-import { compileField, compileStepField } from './lookup.js'
-import { AmbiguousField, notANumber } from './members.js'
-import { fieldPath, type StepKind, stepKind } from './params.js'
-import { defineStepRule, NOT_APPLICABLE, PASS, type Recorded, type Scope, stepViolation } from './rule.js'
-import { isUnclearNumber, numberIn } from './spelled.js'
-import { isEndType } from './track.js'
+import { fieldPath, type StepKind, stepKind } from './form/params.js'
+import { defineStepRule, NOT_APPLICABLE, PASS, type Recorded, type Scope, stepViolation } from './form/rule.js'
+import { isEndType } from './history/track.js'
+import { isOfKind, kindKey, kindTypes, kindWords, outsideKind } from './selection/kind.js'
+import { compileField, compileStepField } from './selection/lookup.js'
+import { AmbiguousField, notANumber } from './values/members.js'
+import { isUnclearNumber, numberIn } from './values/spelled.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 const step_type = { ...stepKind, description: 'the step type that is counted, or a selector of steps' } as const

@@ -4,9 +4,7 @@ import { canonicalType } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { compileAnchored } from '../pattern/pattern.js'
-import { compileField, stepKeys } from './lookup.js'
-import { sameJson } from './members.js'
-import { fieldPath } from './params.js'
+import { fieldPath } from './form/params.js'
 import {
   CannotEvaluate,
   type Check,
@@ -16,9 +14,11 @@ import {
   type RuleContext,
   type Scope,
   type Violation,
-} from './rule.js'
-import { oneOf } from './shown.js'
-import { textOf } from './text.js'
+} from './form/rule.js'
+import { compileField, stepKeys } from './selection/lookup.js'
+import { sameJson } from './values/members.js'
+import { oneOf } from './values/shown.js'
+import { textOf } from './values/text.js'
 
 const scopes: readonly Scope[] = ['agent_registration', 'step_execution']
 const field = {

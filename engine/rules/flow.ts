@@ -1,8 +1,8 @@
-// The rule about time (docs/design/engine.md §3, 23). Compound rules are in compound.ts.
+// The rule about time (docs/design/engine.md §3, 23). Compound rules are in compound/.
 import { nearest } from '../check/nearest.js'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
-import { defineStepRule, PASS, stepViolation } from './rule.js'
+import { defineStepRule, PASS, stepViolation } from './form/rule.js'
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 type Day = (typeof weekdays)[number]

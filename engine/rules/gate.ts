@@ -1,20 +1,7 @@
 // Rules about approvals and checks (docs/design/engine.md §3, 8 and gate_binds_action). The agent itself reports its gates.
 
 import type { EvidenceStep, Step } from '@svc/schemas'
-import {
-  type BoundGates,
-  compileBoundGates,
-  failedGate,
-  gatePattern,
-  gateWords,
-  missingGate,
-  oldGate,
-  type Problem,
-  readActionBinding,
-} from './bound-gate.js'
-import { checkType, digestOfGate, gateProblem } from './gate-words.js'
-import { AmbiguousField } from './members.js'
-import { fieldPaths, type MembersOf } from './params.js'
+import { fieldPaths, type MembersOf } from './form/params.js'
 import {
   type CompileEnvironment,
   defineStepRule,
@@ -25,9 +12,22 @@ import {
   type Slot,
   type StepContext,
   stepViolation,
-} from './rule.js'
-import { byDefault } from './stricter.js'
-import { isBoundGate, passedGate } from './track.js'
+} from './form/rule.js'
+import { byDefault } from './form/stricter.js'
+import {
+  type BoundGates,
+  compileBoundGates,
+  failedGate,
+  gatePattern,
+  gateWords,
+  missingGate,
+  oldGate,
+  type Problem,
+  readActionBinding,
+} from './gates/bound-gate.js'
+import { checkType, digestOfGate, gateProblem } from './gates/gate-words.js'
+import { isBoundGate, passedGate } from './history/track.js'
+import { AmbiguousField } from './values/members.js'
 
 const properties = {
   gate_check_type: {

@@ -1,8 +1,9 @@
 // The names of tools that an agent or its task declares, and the words for a step whose name is not among them.
-import { compileField } from './lookup.js'
-import type { RuleContext, StepContext } from './rule.js'
-import { listed, literal } from './shown.js'
-import { registeredTools, toolName } from './task-tools.js'
+
+import type { RuleContext, StepContext } from './form/rule.js'
+import { compileField } from './selection/lookup.js'
+import { registeredTools, toolName } from './selection/task-tools.js'
+import { listed, literal } from './values/shown.js'
 
 /** The field of an agent with its tools, which a task can limit. */
 export const declaredTools = 'declared_tools'

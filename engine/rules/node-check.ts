@@ -8,7 +8,7 @@ import {
   NOT_APPLICABLE,
   PASS,
   type StepContext,
-} from './rule.js'
+} from './form/rule.js'
 
 /** `B` is the state that follows from the preceding nodes. */
 export interface NodeRule<B> {

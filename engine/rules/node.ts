@@ -2,12 +2,12 @@
 // each step with the steps before it, and the end itself.
 import { canonicalType } from '@svc/schemas'
 import { anotherLevel, levelOf, levels } from './classification.js'
-import { compilePattern, compileTarget } from './filter.js'
+import { filterSchema, stepType, stepTypes } from './form/params.js'
+import { defineStepRule, PASS, type Scope, stepViolation } from './form/rule.js'
+import { byDefault } from './form/stricter.js'
+import { isEndType } from './history/track.js'
 import { nodeCheck } from './node-check.js'
-import { filterSchema, stepType, stepTypes } from './params.js'
-import { defineStepRule, PASS, type Scope, stepViolation } from './rule.js'
-import { byDefault } from './stricter.js'
-import { isEndType } from './track.js'
+import { compilePattern, compileTarget } from './selection/filter.js'
 
 const scopes: readonly Scope[] = ['step_execution', 'task_execution']
 const atEnd: readonly Scope[] = ['task_execution']

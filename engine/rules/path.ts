@@ -1,11 +1,11 @@
 // Rules about the kinds of steps in a task (docs/design/engine.md §3, 10–13).
 import { canonicalType } from '@svc/schemas'
-import { compileTarget, type StepPattern } from './filter.js'
-import { kindPattern, kindWords, patternWords, wantedWords } from './kind.js'
-import { filterSchema, stepKind, type ValueOf, verbSchema } from './params.js'
-import { defineStepRule, PASS, present, type Scope, type StepContext, stepViolation } from './rule.js'
-import { firstOfItsKind, trackFirstForbidden, trackFirstRequired } from './track.js'
-import { wantedSteps } from './wanted-step.js'
+import { filterSchema, stepKind, type ValueOf, verbSchema } from './form/params.js'
+import { defineStepRule, PASS, present, type Scope, type StepContext, stepViolation } from './form/rule.js'
+import { firstOfItsKind, trackFirstForbidden, trackFirstRequired } from './history/track.js'
+import { wantedSteps } from './history/wanted-step.js'
+import { compileTarget, type StepPattern } from './selection/filter.js'
+import { kindPattern, kindWords, patternWords, wantedWords } from './selection/kind.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 

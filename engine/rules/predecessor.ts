@@ -1,10 +1,7 @@
 // Rules about the order of steps (docs/design/engine.md §3, 4–7 and 9).
 import type { EvidenceStep } from '@svc/schemas'
 import { quote } from '../check/quote.js'
-import { compilePattern, compileTarget } from './filter.js'
-import { isOfKind, kindKey, kindPattern, kindTypes, kindWords, outsideKind, wantedWords } from './kind.js'
-import { filterSchema, stepKind, stepKinds } from './params.js'
-import { trackCredit, trackIntervening } from './predecessor-state.js'
+import { filterSchema, stepKind, stepKinds } from './form/params.js'
 import {
   defineStepRule,
   evidenceOfRecorded,
@@ -14,9 +11,12 @@ import {
   type Scope,
   type StepContext,
   stepViolation,
-} from './rule.js'
-import { firstOfItsKind, isBoundGate, isEndType, satisfies, trackFirstRequired } from './track.js'
-import { wantedSteps } from './wanted-step.js'
+} from './form/rule.js'
+import { trackCredit, trackIntervening } from './history/predecessor-state.js'
+import { firstOfItsKind, isBoundGate, isEndType, satisfies, trackFirstRequired } from './history/track.js'
+import { wantedSteps } from './history/wanted-step.js'
+import { compilePattern, compileTarget } from './selection/filter.js'
+import { isOfKind, kindKey, kindPattern, kindTypes, kindWords, outsideKind, wantedWords } from './selection/kind.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 const required = 'required_step_type.property_filter'

@@ -2,9 +2,9 @@
 // switch for manifests.
 import { canonicalType, isBlocked, type Step } from '@svc/schemas'
 import { onOneLine } from '../check/quote.js'
-import { compileStepField } from './lookup.js'
-import { defineStepRule, PASS, stepViolation } from './rule.js'
-import { comparable } from './spelled.js'
+import { defineStepRule, PASS, stepViolation } from './form/rule.js'
+import { compileStepField } from './selection/lookup.js'
+import { comparable } from './values/spelled.js'
 
 /** A stopped task may end, by a step that does nothing else: one with a name, a verb, an input or an act counts as a tool. */
 const ends: ReadonlySet<string> = new Set(['task.end', 'task.error'])

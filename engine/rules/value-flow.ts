@@ -1,14 +1,7 @@
 // value_flow_forbidden (docs/design/engine.md §3): follows values from a source to a sink.
 import type { EvidenceStep } from '@svc/schemas'
 import { compileSearch, type Matcher } from '../pattern/pattern.js'
-import { compileTarget } from './filter.js'
-import { compileParts } from './flow-selector.js'
-import { addToGiven, copyOfGiven, formsOf, type Given, isGiven, isIn, newGiven, wordsOfGiven } from './given.js'
-import { selectorPattern } from './kind.js'
-import type { Label } from './labels.js'
-import { type Leaf, someSentLeaf } from './leaves.js'
-import { compileField, type Getter } from './lookup.js'
-import { fieldPaths, type Selector, selector } from './params.js'
+import { fieldPaths, type Selector, selector } from './form/params.js'
 import {
   CannotEvaluate,
   type CompileEnvironment,
@@ -20,11 +13,27 @@ import {
   type Recorded,
   type Slot,
   stepViolation,
-} from './rule.js'
-import { byDefault } from './stricter.js'
+} from './form/rule.js'
+import { byDefault } from './form/stricter.js'
+import {
+  addToGiven,
+  copyOfGiven,
+  formsOf,
+  type Given,
+  isGiven,
+  isIn,
+  newGiven,
+  wordsOfGiven,
+} from './provenance/given.js'
+import { compileParts } from './provenance/selector.js'
+import { compileTarget } from './selection/filter.js'
+import { selectorPattern } from './selection/kind.js'
+import { compileField, type Getter } from './selection/lookup.js'
+import type { Label } from './taint/labels.js'
+import { type Leaf, someSentLeaf } from './taint/leaves.js'
 import { limitReached, outputOf } from './value-from.js'
-import { bare, comparable, tokensOf } from './value-parts.js'
-import { detached } from './words.js'
+import { bare, comparable, tokensOf } from './values/value-parts.js'
+import { detached } from './values/words.js'
 
 /** Values kept for one task. A task with more cannot be followed, and its sinks violate (docs/design/engine.md §3). */
 const maxValues = 50_000

@@ -2,12 +2,7 @@
 import type { EvidenceStep } from '@svc/schemas'
 import { quote } from '../check/quote.js'
 import { compileSearch, type Matcher } from '../pattern/pattern.js'
-import { compileParts } from './flow-selector.js'
-import { addToGiven, copyOfGiven, formsOf, type Given, isGiven, newGiven, type Value, wordsOfGiven } from './given.js'
-import { kindWords } from './kind.js'
-import { type Leaf, someSentLeaf } from './leaves.js'
-import { compileField, type Getter } from './lookup.js'
-import { fieldPaths, type Selector, selector } from './params.js'
+import { fieldPaths, type Selector, selector } from './form/params.js'
 import {
   CannotEvaluate,
   type CompileEnvironment,
@@ -18,10 +13,24 @@ import {
   type Slot,
   type StepContext,
   stepViolation,
-} from './rule.js'
-import { trackSeen } from './seen.js'
-import { partsOf } from './value-parts.js'
-import { trimmed, wordsOf } from './words.js'
+} from './form/rule.js'
+import { trackSeen } from './history/seen.js'
+import {
+  addToGiven,
+  copyOfGiven,
+  formsOf,
+  type Given,
+  isGiven,
+  newGiven,
+  type Value,
+  wordsOfGiven,
+} from './provenance/given.js'
+import { compileParts } from './provenance/selector.js'
+import { kindWords } from './selection/kind.js'
+import { compileField, type Getter } from './selection/lookup.js'
+import { type Leaf, someSentLeaf } from './taint/leaves.js'
+import { partsOf } from './values/value-parts.js'
+import { trimmed, wordsOf } from './values/words.js'
 
 export const valueFromRules = [
   defineStepRule({

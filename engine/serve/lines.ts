@@ -1,6 +1,6 @@
 // Trace lines of the local engine: a step with its decision, a blocked evaluation, and incidents.
 import { type Behavior, canonicalType, isBlocked, isoTime, type JsonMap, type PolicyResult } from '@svc/schemas'
-import { toolsMember } from '../rules/task-tools.js'
+import { toolsMember } from '../rules/selection/task-tools.js'
 import type { ManifestInEffect } from '../source/source.js'
 import { payloadsMember } from '../task/logged.js'
 import type { TraceLine } from '../trace/sinks/sink.js'

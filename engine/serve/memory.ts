@@ -3,7 +3,7 @@ import { isBlocked, type Step } from '@svc/schemas'
 import { changesBy, labelsRead, withMemoryLabels } from '../memory/labels.js'
 import type { MemoryCounts } from '../memory/table.js'
 import { isOfMemory, memoryUseOf } from '../memory/use.js'
-import type { OthersLabel } from '../rules/labels.js'
+import type { OthersLabel } from '../rules/taint/labels.js'
 import type { MemoryStore } from '../trace/memory/memory-file.js'
 
 export interface Memory {

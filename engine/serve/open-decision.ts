@@ -1,6 +1,6 @@
 // A decision that waits for its step.
 import type { PolicyResult, Step } from '@svc/schemas'
-import { digestOfGate, gateProblem } from '../rules/gate-words.js'
+import { digestOfGate, gateProblem } from '../rules/gates/gate-words.js'
 import type { TraceLine, UnrecordedLine } from '../trace/sinks/sink.js'
 import type { LocalEvaluation } from './local-evaluation.js'
 

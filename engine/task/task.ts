@@ -14,9 +14,9 @@ import {
   wordsIn,
 } from '../policy/history.js'
 import { isEnd, type Occasion } from '../policy/plan.js'
-import type { OthersLabel } from '../rules/labels.js'
-import type { History, RuleContext } from '../rules/rule.js'
-import { narrowToolsToFacts } from '../rules/task-tools.js'
+import type { History, RuleContext } from '../rules/form/rule.js'
+import { narrowToolsToFacts } from '../rules/selection/task-tools.js'
+import type { OthersLabel } from '../rules/taint/labels.js'
 import { isWhole, type PastSteps } from './past-steps.js'
 import { type Awaited, Waiting } from './waiting.js'
 

@@ -1,7 +1,7 @@
 // Decisions of a task whose steps are not recorded yet, and allowed steps that count as history until then.
 import type { Step } from '@svc/schemas'
 import { copyHistory, type HistoryPlan, record } from '../policy/history.js'
-import type { History } from '../rules/rule.js'
+import type { History } from '../rules/form/rule.js'
 
 /** A decision that waits for its step. */
 export interface Awaited {

@@ -1,7 +1,7 @@
 // The directions that the diff of manifests reports, against evaluation.
 import { describe, expect, it } from 'vitest'
+import { targetDirections } from '../../engine/rules/form/stricter.js'
 import { leafRules } from '../../engine/rules/registry.js'
-import { targetDirections } from '../../engine/rules/stricter.js'
 import { checkPairs } from '../support/engine/diff-evaluation.js'
 
 const count = 2000

@@ -1,8 +1,8 @@
 // The labels that the engine states limit those that the agent sets, part by part.
 import type { JsonMap, Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
-import { contentTrust, type Label, labelsOrPublic, othersIn } from '../../engine/rules/labels.js'
-import { someLeaf } from '../../engine/rules/leaves.js'
+import { contentTrust, type Label, labelsOrPublic, othersIn } from '../../engine/rules/taint/labels.js'
+import { someLeaf } from '../../engine/rules/taint/leaves.js'
 
 const output = { text: 'whole', notes: [{ text: 'first' }, { text: 'second' }] }
 const second = { path: ['notes', '1'], trust: 'third_party' }

@@ -6,7 +6,9 @@ import { askMessage, messages, noticeMessage, rejectedMessage } from '../../engi
 import { type Serve, startServe } from '../support/engine/serve.js'
 
 const sourcesIn = (folder: string) =>
-  readdirSync(folder).flatMap((file) => (file.endsWith('.ts') ? [readFileSync(`${folder}/${file}`, 'utf8')] : []))
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((file) =>
+    file.endsWith('.ts') ? [readFileSync(`${folder}/${file}`, 'utf8')] : [],
+  )
 const rules = [...sourcesIn('engine/rules'), ...sourcesIn('engine/policy')].filter(
   (text) => !text.includes('messages:'),
 )

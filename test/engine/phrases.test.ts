@@ -1,7 +1,7 @@
 // The index of phrases against a plain search through the same texts.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createPhrases, extended } from '../../engine/rules/phrases.js'
+import { createPhrases, extended } from '../../engine/rules/values/phrases.js'
 
 const word = fc.constantFrom('a', 'b', 'c', 'de')
 const texts = fc.array(fc.array(word, { maxLength: 12 }), { maxLength: 6 })

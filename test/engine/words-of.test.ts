@@ -1,6 +1,6 @@
 // A text of ASCII characters is split faster than others, and into the same words.
 import { expect, test } from 'vitest'
-import { wordsOf } from '../../engine/rules/words.js'
+import { wordsOf } from '../../engine/rules/values/words.js'
 import { seeded } from '../bench/past-steps.js'
 
 const parts = [..." aZz09.,'_-@\t\n(\0", '12', '.5', ',000', "'123", '1,250.00', '0.0', 'mia@example.org']

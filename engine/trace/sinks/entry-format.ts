@@ -1,6 +1,6 @@
 // The trace as bodies of POST /api/v1/logs, one a line: the file can be posted to /api/v1/logs/batch as it is.
 import { hasWritePermission, type LogRequest } from '@svc/schemas'
-import { isExternalCall } from '../../rules/target-trust.js'
+import { isExternalCall } from '../../rules/taint/target-trust.js'
 import { stepOfEnd } from '../delivery/end-step.js'
 import type { Sink, TraceLine } from './sink.js'
 

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { requestJson } from '@svc/proof'
 import { type Behavior, type JsonMap, parseTimestamp } from '@svc/schemas'
-import { AmbiguousField, dotted } from '../../rules/members.js'
+import { AmbiguousField, dotted } from '../../rules/values/members.js'
 import { stepOfEnd } from '../delivery/end-step.js'
 import type { TraceLine } from './sink.js'
 

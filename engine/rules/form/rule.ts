@@ -1,9 +1,9 @@
 // The form of a rule, the context it evaluates, and its answers.
 import type { Behavior, EvidenceStep, JsonMap, Rule, Step } from '@svc/schemas'
-import type { Search } from '../pattern/pattern.js'
-import type { OthersLabel } from './labels.js'
+import type { Search } from '../../pattern/pattern.js'
+import type { OthersLabel } from '../taint/labels.js'
+import type { StepTexts } from '../taint/recorded-text.js'
 import type { ParamsSchema, TargetFilter, ValueOf } from './params.js'
-import type { StepTexts } from './recorded-text.js'
 import type { Direction, Directions, TargetDirections } from './stricter.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'

@@ -1,7 +1,7 @@
 // Who wrote what a step received: `content.trust`, and `content.trust_of` for parts of the output (docs/design/engine.md §1).
 import type { JsonMap, Step } from '@svc/schemas'
-import { AmbiguousField, dotted } from './members.js'
-import { comparable } from './spelled.js'
+import { AmbiguousField, dotted } from '../values/members.js'
+import { comparable } from '../values/spelled.js'
 import { targetTrust } from './target-trust.js'
 
 /** Labels, the least trusted first. */

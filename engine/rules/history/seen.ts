@@ -1,7 +1,7 @@
 // In which step a value first appeared, for the evidence of a violation.
 import type { EvidenceStep } from '@svc/schemas'
-import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'
-import { detached, trimmed } from './words.js'
+import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from '../form/rule.js'
+import { detached, trimmed } from '../values/words.js'
 
 export interface Seen {
   /** The step whose output first had the value, else its longest word; null when none had. */

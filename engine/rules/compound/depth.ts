@@ -1,7 +1,7 @@
 // How deep the conditions of a policy may be nested: one limit for files, bodies and stored policies.
 import { isDeeperThan, maxCompoundDepth, maxPolicyDepth } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
-import { ParameterError } from '../check/parameter-error.js'
+import { ParameterError } from '../../check/parameter-error.js'
 import { isCombinator } from './compound.js'
 
 /** Rejects parameters nested deeper than the code that handles policies supports. Throws ParameterError. */

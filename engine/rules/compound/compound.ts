@@ -1,9 +1,9 @@
 // all_of, any_of and not (docs/design/engine.md §3, 24–26).
 import type { JsonMap } from '@svc/schemas'
-import { ParameterError } from '../check/parameter-error.js'
-import { type CompiledTree, compiled, type Leaf, type Node } from './compound-tree.js'
+import { ParameterError } from '../../check/parameter-error.js'
+import type { RuleDescription, Scope } from '../form/rule.js'
 import type { Combinator, Condition } from './condition.js'
-import type { RuleDescription, Scope } from './rule.js'
+import { type CompiledTree, compiled, type Leaf, type Node } from './tree.js'
 
 const everyScope: readonly Scope[] = ['agent_registration', 'step_execution', 'task_execution']
 const condition = {

@@ -1,8 +1,8 @@
 // The result of a gate, in the words that agents and their frameworks use.
 import type { Step } from '@svc/schemas'
-import { quoteWord } from '../check/quote.js'
-import { compileStepField } from './lookup.js'
-import { AmbiguousField } from './members.js'
+import { quoteWord } from '../../check/quote.js'
+import { compileStepField } from '../selection/lookup.js'
+import { AmbiguousField } from '../values/members.js'
 
 const positive = new Set([
   'pass',

@@ -1,8 +1,8 @@
 // What several rules of a policy set read of one step, computed once for each evaluation. Content rules that read one field
 // share one pass over its texts: the union of their patterns finds the few texts that a single pattern can match.
-import { type Matcher, type Search, unionOf } from '../pattern/pattern.js'
+import { type Matcher, type Search, unionOf } from '../../pattern/pattern.js'
+import { someText } from '../values/text.js'
 import type { Reading, Readings } from './rule.js'
-import { someText } from './text.js'
 
 /** The readings of one policy set. A reading that throws is computed again by the next rule, which throws as well. */
 export function newReadings(): Readings {

@@ -1,12 +1,12 @@
 // Field lookup by path (docs/design/engine.md §1). All rules use it, so that two spellings of a path cannot hide a value.
 
 import { canonicalType, hasWritePermission, type JsonMap, type Step } from '@svc/schemas'
-import { ParameterError } from '../check/parameter-error.js'
-import { quote } from '../check/quote.js'
-import { contentTrust } from './labels.js'
-import { dotted, nested, prototypeKeys } from './members.js'
-import type { RuleContext } from './rule.js'
-import { externalCall, targetTrust } from './target-trust.js'
+import { ParameterError } from '../../check/parameter-error.js'
+import { quote } from '../../check/quote.js'
+import type { RuleContext } from '../form/rule.js'
+import { contentTrust } from '../taint/labels.js'
+import { externalCall, targetTrust } from '../taint/target-trust.js'
+import { dotted, nested, prototypeKeys } from '../values/members.js'
 import { toolsGetter } from './task-tools.js'
 
 export type Getter = (context: RuleContext) => unknown

@@ -1,11 +1,11 @@
 // Which steps a parameter means: a step type, or a selector. As a pattern, and in words.
 import { canonicalType, type JsonMap } from '@svc/schemas'
-import { ParameterError } from '../check/parameter-error.js'
-import { quote } from '../check/quote.js'
+import { ParameterError } from '../../check/parameter-error.js'
+import { quote } from '../../check/quote.js'
+import type { Selector, StepKind } from '../form/params.js'
+import type { Recorded, StepContext } from '../form/rule.js'
+import { literal } from '../values/shown.js'
 import { compilePattern, compileTarget, type StepPattern } from './filter.js'
-import type { Selector, StepKind } from './params.js'
-import type { Recorded, StepContext } from './rule.js'
-import { literal } from './shown.js'
 
 /** The other parameters that narrow a step type; a selector has them as members. */
 export interface Narrowing {

@@ -1,7 +1,7 @@
 // Why a compound rule is violated: the conditions that caused it, their evidence and their remedies.
 import type { EvidenceStep } from '@svc/schemas'
+import { type Check, evidenceOf, NOT_APPLICABLE, PASS, type RuleContext, type Violation } from '../form/rule.js'
 import type { Combinator, Condition } from './condition.js'
-import { type Check, evidenceOf, NOT_APPLICABLE, PASS, type RuleContext, type Violation } from './rule.js'
 
 /** Why a condition is violated, or why its negation is. */
 interface Cause {

@@ -1,7 +1,7 @@
 // The tools of a task: fixed at its start, and only shrinking (docs/design/engine.md §5).
 import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
-import { AmbiguousField, dotted } from './members.js'
-import type { History, RuleContext } from './rule.js'
+import type { History, RuleContext } from '../form/rule.js'
+import { AmbiguousField, dotted } from '../values/members.js'
 
 const inProperties = dotted(['declared_tools'])
 const inMeta = dotted(['agent', 'declared_tools'])

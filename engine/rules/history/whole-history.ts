@@ -1,5 +1,13 @@
 // Policies that block on a history of which steps are missing (docs/design/engine.md §5): no rule starts from nothing.
-import { CannotEvaluate, type Check, evidenceOf, type History, PASS, type RuleContext, type Violation } from './rule.js'
+import {
+  CannotEvaluate,
+  type Check,
+  evidenceOf,
+  type History,
+  PASS,
+  type RuleContext,
+  type Violation,
+} from '../form/rule.js'
 
 /** True if one of the trackers lacks steps. */
 export function isLost({ lost }: History, slots: readonly number[]): boolean {

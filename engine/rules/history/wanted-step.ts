@@ -1,8 +1,8 @@
 // A gate that a rule requires, as a body for /record, where its filter names every value.
 import type { Behavior } from '@svc/schemas'
-import { compilePattern, type StepPattern } from './filter.js'
-import { gateProblem } from './gate-words.js'
-import { isGate } from './kind.js'
+import { gateProblem } from '../gates/gate-words.js'
+import { compilePattern, type StepPattern } from '../selection/filter.js'
+import { isGate } from '../selection/kind.js'
 import { passedGate } from './track.js'
 
 /** A passed gate that the filter accepts, to be recorded; empty for other types, and where the filter leaves a choice. */

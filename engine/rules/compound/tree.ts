@@ -1,9 +1,9 @@
 // Checks of trees of rules, also without the rules that are not applicable to a step. A tree has at most 1,000 levels
-// (compound-depth.ts), which its check calls into one by one.
+// (depth.ts), which its check calls into one by one.
 import type { Step } from '@svc/schemas'
-import { type Both, bothIn, bothOfLeaf, everyOf, someOf } from './compound-cause.js'
+import { type Check, NOT_APPLICABLE, PASS, type RuleContext, type Violation } from '../form/rule.js'
+import { type Both, bothIn, bothOfLeaf, everyOf, someOf } from './cause.js'
 import type { Combinator, Condition } from './condition.js'
-import { type Check, NOT_APPLICABLE, PASS, type RuleContext, type Violation } from './rule.js'
 
 /** A rule that is not a combinator. */
 export interface Leaf {

@@ -1,9 +1,9 @@
 // What rules about predecessors remember of a task: the last required step with what followed it, and unspent predecessors.
 import type { EvidenceStep, Step } from '@svc/schemas'
-import { compilePattern, type StepPattern, targetPattern } from './filter.js'
-import { isOfKind, kindKey } from './kind.js'
-import type { StepKind, TargetFilter } from './params.js'
-import { type CompileEnvironment, evidenceOfRecorded, type History, type Recorded, type Slot } from './rule.js'
+import type { StepKind, TargetFilter } from '../form/params.js'
+import { type CompileEnvironment, evidenceOfRecorded, type History, type Recorded, type Slot } from '../form/rule.js'
+import { compilePattern, type StepPattern, targetPattern } from '../selection/filter.js'
+import { isOfKind, kindKey } from '../selection/kind.js'
 import { satisfies } from './track.js'
 
 interface Intervening {

@@ -1,10 +1,10 @@
 // Selects steps: property filters, and the target filter that every step rule has (docs/design/engine.md §1, §3).
 import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
+import type { TargetFilter } from '../form/params.js'
+import { type Check, NOT_APPLICABLE, type RuleContext } from '../form/rule.js'
+import { AmbiguousField } from '../values/members.js'
 import { acceptor } from './filter-value.js'
 import { compileField, compileStepField } from './lookup.js'
-import { AmbiguousField } from './members.js'
-import type { TargetFilter } from './params.js'
-import { type Check, NOT_APPLICABLE, type RuleContext } from './rule.js'
 
 /** Which steps are selected; a member that is left out selects all. */
 export interface StepPattern {

@@ -1,10 +1,10 @@
 // The condition of a filter on one field.
 import { canonicalType, type JsonMap } from '@svc/schemas'
-import { ParameterError } from '../check/parameter-error.js'
-import { compileAnchored } from '../pattern/pattern.js'
-import { notANumber, sameJson } from './members.js'
-import { comparable, compileComparable, isSameScalar, isUnclearNumber, numberIn } from './spelled.js'
-import { textOf } from './text.js'
+import { ParameterError } from '../../check/parameter-error.js'
+import { compileAnchored } from '../../pattern/pattern.js'
+import { notANumber, sameJson } from '../values/members.js'
+import { comparable, compileComparable, isSameScalar, isUnclearNumber, numberIn } from '../values/spelled.js'
+import { textOf } from '../values/text.js'
 
 type Accepts = (value: unknown) => boolean
 

@@ -1,14 +1,14 @@
 // What a task was given: the texts of the user, and the outputs of the steps that a rule trusts. What the task wrote itself is
 // not evidence when it is read again (docs/design/engine.md §3, value_from).
 import { hasWritePermission, type Step } from '@svc/schemas'
-import type { Label } from './labels.js'
-import { compileStepField } from './lookup.js'
-import { AmbiguousField } from './members.js'
-import { createPhrases, extended, type Phrases } from './phrases.js'
-import type { ReceivedText } from './recorded-text.js'
-import type { Recorded } from './rule.js'
-import { wholesIn, wholesOf } from './wholes.js'
-import { detached, wordsOf } from './words.js'
+import type { Recorded } from '../form/rule.js'
+import { compileStepField } from '../selection/lookup.js'
+import type { Label } from '../taint/labels.js'
+import type { ReceivedText } from '../taint/recorded-text.js'
+import { AmbiguousField } from '../values/members.js'
+import { createPhrases, extended, type Phrases } from '../values/phrases.js'
+import { wholesIn, wholesOf } from '../values/wholes.js'
+import { detached, wordsOf } from '../values/words.js'
 
 /** A value in the forms in which it is looked up. */
 export interface Value {

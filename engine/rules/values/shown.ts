@@ -1,5 +1,5 @@
 // Values of policies, and names of tools, in messages.
-import { quote } from '../check/quote.js'
+import { quote } from '../../check/quote.js'
 
 /** Values that a message lists; the others are in the parameters of the policy. */
 const maxListed = 8

@@ -1,8 +1,5 @@
 // Trackers that several rules share: whether a step satisfies a requirement, and the first step of a kind.
 import type { Behavior, EvidenceStep, Step } from '@svc/schemas'
-import { compilePattern, type StepPattern } from './filter.js'
-import { digestOfGate, gateProblem } from './gate-words.js'
-import { patternWords } from './kind.js'
 import {
   type CompileEnvironment,
   evidenceOfRecorded,
@@ -10,7 +7,10 @@ import {
   type Recorded,
   type Slot,
   type Violation,
-} from './rule.js'
+} from '../form/rule.js'
+import { digestOfGate, gateProblem } from '../gates/gate-words.js'
+import { compilePattern, type StepPattern } from '../selection/filter.js'
+import { patternWords } from '../selection/kind.js'
 
 /**
  * True if a step of a required kind satisfies the requirement: a gate only when it passed. A gate with the digest of an action

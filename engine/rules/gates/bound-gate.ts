@@ -1,10 +1,6 @@
 // Approvals that are bound to an action by its digest (docs/design/engine.md §3, gate_binds_action, and §5, approvals).
 import { actionDigest, fieldsDigest } from '@svc/proof'
 import { type EvidenceStep, hasWritePermission, type JsonMap, type Step } from '@svc/schemas'
-import { compilePattern } from './filter.js'
-import { digestOfGate, gateProblem, isRejection } from './gate-words.js'
-import { compileStepField } from './lookup.js'
-import { AmbiguousField } from './members.js'
 import {
   type CompileEnvironment,
   evidenceOfRecorded,
@@ -12,7 +8,11 @@ import {
   type Recorded,
   type RuleContext,
   type Slot,
-} from './rule.js'
+} from '../form/rule.js'
+import { compilePattern } from '../selection/filter.js'
+import { compileStepField } from '../selection/lookup.js'
+import { AmbiguousField } from '../values/members.js'
+import { digestOfGate, gateProblem, isRejection } from './gate-words.js'
 
 /** What an approval must be like. */
 export interface Binding {

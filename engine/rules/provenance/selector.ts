@@ -1,10 +1,10 @@
 // A selector of steps whose received values a rule follows: the labels of its filter select parts of what a step received.
 import type { JsonMap, Step } from '@svc/schemas'
-import { compilePattern } from './filter.js'
-import { acceptor } from './filter-value.js'
-import { selectorPattern } from './kind.js'
-import { everyLabel, type Label, labelsOrPublic } from './labels.js'
-import type { Selector } from './params.js'
+import type { Selector } from '../form/params.js'
+import { compilePattern } from '../selection/filter.js'
+import { acceptor } from '../selection/filter-value.js'
+import { selectorPattern } from '../selection/kind.js'
+import { everyLabel, type Label, labelsOrPublic } from '../taint/labels.js'
 
 /** The labels of the parts that are selected; null for a step of which no part is selected. */
 export type SelectParts = (step: Step) => ((label: Label) => boolean) | null

@@ -1,5 +1,5 @@
 // The parts of a text that a rule about values compares.
-import type { Matcher } from '../pattern/pattern.js'
+import type { Matcher } from '../../pattern/pattern.js'
 import { composed } from './words.js'
 
 /** The value without the punctuation around it, composed and in lower case: `Mia@example.org.` is `mia@example.org`. */

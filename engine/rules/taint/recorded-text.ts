@@ -1,9 +1,9 @@
 // The texts of a recorded step in the forms in which rules index them, read once for all rules.
 import type { Step } from '@svc/schemas'
+import { comparable, tokensOf } from '../values/value-parts.js'
+import { trimmed, wordsOf } from '../values/words.js'
 import { type Label, labelsOrPublic } from './labels.js'
 import { type Leaf, someReceivedLeaf, someSentLeaf } from './leaves.js'
-import { comparable, tokensOf } from './value-parts.js'
-import { trimmed, wordsOf } from './words.js'
 
 /** A part of a text between spaces, quotes, commas and the like. */
 export interface Token {
