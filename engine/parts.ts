@@ -58,18 +58,20 @@ export { boldName, limited, messageMarkdown, placeMarkdown, row, shortened, tabl
 export { sarifOf } from './findings/sarif.js'
 export { capitalized, counted, listed } from './findings/words.js'
 export { type Annotation, annotationsOf, logLine, workflowCommands } from './findings/workflow-commands.js'
-export { diffManifests } from './impact/diff.js'
-export { type DiffFile, type DiffReport, diffFiles, type FileDiff, type InventoryAgent } from './impact/diff-files.js'
-export { changeLegend, diffMarkdown, policyMarkdown } from './impact/diff-markdown.js'
+export { diffManifests } from './impact/diff/diff.js'
+export { type DiffFile, type DiffReport, diffFiles, type FileDiff, type InventoryAgent } from './impact/diff/files.js'
+export { readInventory } from './impact/diff/inventory.js'
+export { changeLegend, diffMarkdown, policyMarkdown } from './impact/diff/markdown.js'
+export { pairFiles } from './impact/diff/pair-files.js'
 export {
   combined,
   type ManifestDiff,
   type MemberChange,
   type PolicyChange,
   type WaiverChange,
-} from './impact/diff-result.js'
-export { diffText, type Paint } from './impact/diff-text.js'
-export { byChange, changeWords, valuesInWords } from './impact/diff-words.js'
+} from './impact/diff/result.js'
+export { diffText, type Paint } from './impact/diff/text.js'
+export { byChange, changeWords, valuesInWords } from './impact/diff/words.js'
 export { createImpact, type FirstFlip, type Impact, type ImpactInput, type TaskCounts } from './impact/impact.js'
 export { impactMarkdown, stepCells, stepHeads } from './impact/impact-markdown.js'
 export { impactText } from './impact/impact-text.js'
@@ -83,20 +85,21 @@ export {
   stepWords,
   taskChanges,
 } from './impact/impact-words.js'
-export { readInventory } from './impact/inventory.js'
-export { pairFiles } from './impact/pair-files.js'
-export { createReplay, type Replay, type ReplayLine, type ReplayOptions } from './impact/replay.js'
-export { neverApplied } from './impact/replay-findings.js'
+export { neverApplied } from './impact/replay/findings.js'
 export {
   policiesOfManifests,
   type ReplayManifest,
   type ReplayPolicies,
   type ReplayPolicy,
   samePolicies,
-} from './impact/replay-policies.js'
-export type { Cause, Flip, Listed, PolicyTally, ReplayResult, StepPlace } from './impact/replay-result.js'
+} from './impact/replay/policies.js'
+export { createReplay, type Replay, type ReplayLine, type ReplayOptions } from './impact/replay/replay.js'
+export type { Cause, Flip, Listed, PolicyTally, ReplayResult, StepPlace } from './impact/replay/result.js'
 export { wilsonInterval } from './impact/wilson-interval.js'
+export { waivedUntil } from './manifest/agent/materialise.js'
+export { lastDayOf, waiverEnd } from './manifest/agent/waiver-days.js'
 export { blobSha } from './manifest/blob-sha.js'
+export { manifestSchema, plainSchemas, testFileSchema } from './manifest/editor/schema.js'
 export {
   isLeftOut,
   isManifestInFolder,
@@ -108,14 +111,11 @@ export {
   withoutYamlEnding,
 } from './manifest/file-names.js'
 export { isManifest, looksLikeManifest } from './manifest/looks-like-manifest.js'
-export { waivedUntil } from './manifest/materialise.js'
-export { type ManifestTest, parseTestFile } from './manifest/parse.js'
-export { readYaml } from './manifest/read-yaml.js'
-export { manifestSchema, plainSchemas, testFileSchema } from './manifest/schema.js'
-export type { LocatedTest, SourceFile } from './manifest/suites.js'
-export { type ManifestTable, manifestTable } from './manifest/table.js'
-export { tableMarkdown } from './manifest/table-markdown.js'
-export { failedTestTexts } from './manifest/tests-markdown.js'
+export { type ManifestTest, parseTestFile } from './manifest/parse/parse.js'
+export { type ManifestTable, manifestTable } from './manifest/tables/table.js'
+export { tableMarkdown } from './manifest/tables/table-markdown.js'
+export type { LocatedTest, SourceFile } from './manifest/tests/suites.js'
+export { failedTestTexts } from './manifest/tests/tests-markdown.js'
 export {
   testErrors,
   type ValidatedManifest,
@@ -124,7 +124,7 @@ export {
   validateText,
 } from './manifest/validate.js'
 export { validationReport } from './manifest/validation-report.js'
-export { lastDayOf, waiverEnd } from './manifest/waiver-days.js'
+export { readYaml } from './manifest/yaml/read-yaml.js'
 export { oneLabel, withStatedLabels } from './memory/labels.js'
 export { keyedDigest } from './memory/marks.js'
 export type { MemoryUse } from './memory/use.js'

@@ -926,7 +926,7 @@ function startOf$1(file) {
 	};
 }
 
-// engine/manifest/waiver-days.ts
+// engine/manifest/agent/waiver-days.ts
 const dayMs = 864e5;
 function waiverEnd(expires) {
 	const day = parseTimestamp(`${expires}T00:00:00Z`);
@@ -937,7 +937,7 @@ function lastDayOf(end) {
 	return Number.isNaN(ms) ? String(end) : (/* @__PURE__ */ new Date(ms - 1)).toISOString().slice(0, 10);
 }
 
-// engine/manifest/materialise.ts
+// engine/manifest/agent/materialise.ts
 function manifestIdOf(source, path) {
 	return `man_${createHash("sha256").update(`${source}\0${path}`).digest("hex").slice(0, 32)}`;
 }
@@ -21757,7 +21757,7 @@ function rejected(policy, reason) {
 	};
 }
 
-// engine/manifest/on-agent.ts
+// engine/manifest/agent/on-agent.ts
 function onAgent(manifest, agent) {
 	const risk_classification = riskLevelOf(agent.risk_classification);
 	const { policies, skipped } = materialise(manifest, {
@@ -21787,7 +21787,7 @@ function onAgent(manifest, agent) {
 	};
 }
 
-// engine/manifest/untargeted.ts
+// engine/manifest/parse/untargeted.ts
 const bareSteps = [
 	"task.end",
 	"step.exec",
@@ -21854,7 +21854,7 @@ function hitWords(hit, tests) {
 	return names.length === 0 ? "also `task.end`" : `in the tests ${shown}`;
 }
 
-// engine/impact/diff-result.ts
+// engine/impact/diff/result.ts
 function combined(effects) {
 	const found = new Set(effects);
 	found.delete("none");
@@ -21866,7 +21866,7 @@ function inverted(effect) {
 	return effect === "looser" ? "stricter" : effect;
 }
 
-// engine/impact/diff-selection.ts
+// engine/impact/diff/selection.ts
 function compareLists(old, next) {
 	const [before, after] = [old && keysOf(old), next && keysOf(next)];
 	return comparison(isSubset(before, after), isSubset(after, before));
@@ -21950,7 +21950,7 @@ function listOf(value) {
 	return Array.isArray(value) ? value : [value];
 }
 
-// engine/impact/diff-params.ts
+// engine/impact/diff/params.ts
 function diffParams(rule, old, next) {
 	const isKind = (name) => paramsSchema(rule).properties[name]?.properties !== void 0;
 	const [before, after] = rule.targets === false ? [old, next] : [withOneVerbList(old), withOneVerbList(next)];
@@ -22035,7 +22035,7 @@ function effectOfMore(comparison) {
 	return comparison === "more" ? "stricter" : "looser";
 }
 
-// engine/impact/diff-applicability.ts
+// engine/impact/diff/applicability.ts
 function isImplied(condition, others) {
 	const target = targetOf(condition);
 	if (target === null) return false;
@@ -22052,7 +22052,7 @@ function targetOf({ rule_type, params = {} }) {
 	return Object.fromEntries(targetKeys.flatMap((key) => params[key] === void 0 ? [] : [[key, params[key]]]));
 }
 
-// engine/impact/diff-rule.ts
+// engine/impact/diff/rule.ts
 function diffRule(old, next) {
 	return diffNode({
 		node: old,
@@ -22205,7 +22205,7 @@ function diffLeaf({ node: old }, { node: next, path }, { plain, negated }) {
 	}));
 }
 
-// engine/impact/diff-policy.ts
+// engine/impact/diff/policy.ts
 const ordered = {
 	severity: [
 		["low"],
@@ -22554,7 +22554,7 @@ function logLine(text) {
 	return onOneLine$1(text).replace(/^(\s*):(?=:)/, "$1: ").replaceAll(/##(?=\[)/g, "# #");
 }
 
-// engine/impact/diff-policies.ts
+// engine/impact/diff/policies.ts
 function pairPolicies(old, next) {
 	const before = new Map((old?.policies ?? []).map((policy) => [policy.name, policy]));
 	const after = new Set((next?.policies ?? []).map(({ name }) => name));
@@ -22614,7 +22614,7 @@ function pairOf(old, next) {
 	};
 }
 
-// engine/impact/diff-waivers.ts
+// engine/impact/diff/waivers.ts
 function diffWaivers(old, next, pairs) {
 	return [...new Set([old, next].flatMap((manifest) => manifest?.waivers ?? []).map(({ agent_key }) => agent_key))].flatMap((agent_key) => {
 		const daysOf = waiverDays$1(old, next, agent_key);
@@ -22651,7 +22651,7 @@ function effectOf$1(until, now) {
 	return now > until ? "looser" : "stricter";
 }
 
-// engine/impact/diff-agents.ts
+// engine/impact/diff/agents.ts
 function diffAgents(old, next, pairs, agents) {
 	const waived = new Set([old, next].flatMap((manifest) => manifest?.waivers ?? []).map(({ agent_key }) => agent_key));
 	const byLevel = /* @__PURE__ */ new Map();
@@ -22718,7 +22718,7 @@ function forAgent(pair, before, after, daysOf) {
 	};
 }
 
-// engine/impact/diff.ts
+// engine/impact/diff/diff.ts
 function diffManifests(old, next, agents = []) {
 	const pairs = pairPolicies(old, next);
 	const policies = pairs.flatMap((pair) => changeOf$1(pair) ?? []);
@@ -22752,7 +22752,7 @@ function countsOf$1(policies, waivers) {
 	};
 }
 
-// engine/impact/diff-files.ts
+// engine/impact/diff/files.ts
 function diffFiles(files, agents = []) {
 	const diffs = files.map((file) => ({
 		path: file.path,
@@ -22802,1036 +22802,6 @@ function ungoverned(diffs, files, agents) {
 		manifests: [name]
 	}, file));
 	return agents.filter(({ manifests = [] }) => manifests.every(isKnown)).filter(({ agent_key }) => (policies.get(agent_key)?.before ?? 0) > 0 && policies.get(agent_key)?.after === 0).map(({ agent_key }) => agent_key);
-}
-
-// engine/impact/diff-words.ts
-const maxValue = 160;
-const maxElements = 8;
-const order$1 = [
-	"removed",
-	"looser",
-	"changed",
-	"stricter",
-	"added",
-	"none"
-];
-function byChange(a, b) {
-	return order$1.indexOf(a.change) - order$1.indexOf(b.change);
-}
-function changeWord(change) {
-	return change === "none" ? "no effect" : change;
-}
-function memberWords({ path, old, new: next, effect }) {
-	return {
-		path: bracketed(path.replace(/(^|\.)params\.(?=.)/g, "$1")),
-		what: `${valuesInWords(old, next)} (${changeWord(effect)})`
-	};
-}
-function valuesInWords(old, next) {
-	if (Array.isArray(old) && Array.isArray(next)) {
-		const [removed, added] = [without(old, next), without(next, old)];
-		const parts = [...removed.length > 0 ? [`removed ${listed$2(removed)}`] : [], ...added.length > 0 ? [`added ${listed$2(added)}`] : []];
-		if (parts.length > 0) return parts.join(", ");
-	}
-	return `${valueWords(old)} → ${valueWords(next)}`;
-}
-function without(list, others) {
-	const known = new Set(others.map(keyOf));
-	return list.filter((element) => !known.has(keyOf(element)));
-}
-function listed$2(elements) {
-	const more = elements.length > maxElements ? ` and ${elements.length - maxElements} more` : "";
-	return `${elements.slice(0, maxElements).map(valueWords).join(", ")}${more}`;
-}
-function valueWords(value) {
-	if (value === void 0) return "not set";
-	const text = typeof value === "string" && /^[\w.:@/+-]+$/.test(value) ? value : JSON.stringify(value);
-	return text.length > maxValue ? `${text.slice(0, maxValue)}…` : text;
-}
-function ownMembers({ change, members }) {
-	const own = change === "added" || change === "removed" ? [
-		"waiver",
-		"risk_classification",
-		"enabled"
-	] : ["waiver"];
-	return members.filter(({ path }) => own.includes(path));
-}
-function waiverWords({ policy, agent_key, old, new: next }) {
-	return `waiver of ${policy} for ${agent_key}: ${old === void 0 ? `until ${next}` : next === void 0 ? `ended, was until ${old}` : `until ${old} → ${next}`}`;
-}
-function manifestWords({ old, new: next }) {
-	if (old === null || next === null) {
-		const only = old ?? next;
-		return `${only?.name} ${only?.version} (${old === null ? "new manifest" : "manifest deleted"})`;
-	}
-	return `${old.name === next.name ? next.name : `${old.name} → ${next.name}`} ${old.version === next.version ? next.version : `${old.version} → ${next.version}`}`;
-}
-const policy$1 = ["policy", "policies"];
-const waiver$1 = ["waiver", "waivers"];
-function changeWords({ manifests }) {
-	const policies = manifests.flatMap((one) => one.policies);
-	const waivers = manifests.flatMap((one) => one.waivers);
-	const of = (list, wanted) => list.filter(({ change }) => change === wanted).length;
-	const found = [
-		[
-			of(policies, "removed"),
-			policy$1,
-			["is removed", "are removed"]
-		],
-		[
-			of(policies, "looser"),
-			policy$1,
-			["becomes looser", "become looser"]
-		],
-		[
-			of(waivers, "looser"),
-			waiver$1,
-			["is added or lasts longer", "are added or last longer"]
-		],
-		[
-			of(policies, "changed"),
-			policy$1,
-			["changes in a way that may be looser", "change in a way that may be looser"]
-		],
-		[
-			of(policies, "stricter"),
-			policy$1,
-			["becomes stricter", "become stricter"]
-		],
-		[
-			of(policies, "added"),
-			policy$1,
-			["is added", "are added"]
-		],
-		[
-			of(waivers, "stricter"),
-			waiver$1,
-			["ends earlier", "end earlier"]
-		]
-	].filter(([count]) => count > 0).map(([count, [one, many], verb]) => `${counted(count, one, many)} ${verb[count === 1 ? 0 : 1]}`);
-	return found.length === 0 ? "no policy changes its effect" : listed$3(found, { max: 9 });
-}
-function summaryWords(report) {
-	const { compared, affected_agents, ungoverned_agents } = report;
-	if (compared === 0 && report.manifests.length === 0) return "0 manifests compared";
-	const agents = [...affected_agents.length > 0 ? [`${counted(affected_agents.length, "agent")} affected`] : [], ...ungoverned_agents.length > 0 ? [`${ungoverned_agents.length} ungoverned`] : []];
-	const words = [changeWords(report), ...agents.length > 0 ? [agents.join(", ")] : []];
-	return `${counted(compared, "manifest")} compared: ${words.join("; ")}`;
-}
-function notCompared$1(left_out) {
-	return left_out.length === 0 ? [] : [`not compared, because of errors now or before: ${listed$3(left_out)}`];
-}
-
-// engine/impact/diff-markdown.ts
-const changeLegend = "A policy that is **added** or **stricter** allows nothing that was blocked before. One that is **removed** or **looser** stops less than before. For **changed** neither is certain.";
-function diffMarkdown(report, left_out = []) {
-	const ungoverned = report.ungoverned_agents.map((key) => `- ${markdownCode(key)} is **ungoverned**: no policy is left`);
-	return `${[
-		markdownText(summaryWords(report)),
-		...ungoverned.length > 0 ? [ungoverned.join("\n")] : [],
-		...notCompared$1(left_out.map((path) => markdownCode(shortened(path, 200)))).map((words) => `**${capitalized(words)}**`),
-		...report.manifests.flatMap(manifestParts$1)
-	].join("\n\n")}\n`;
-}
-function manifestParts$1(diff) {
-	const rows = [...diff.policies.toSorted(byChange).map(policyRow), ...diff.waivers.map((waiver) => row(mark$2(waiver.change), markdownText(waiverWords(waiver)), ""))];
-	const agents = diff.agents.filter(({ policies }) => policies.length > 0);
-	return [
-		`### ${markdownCode(diff.path)} ${markdownText(manifestWords(diff))}`,
-		...rows.length > 0 ? [table([
-			"Change",
-			"Policy",
-			"What differs"
-		], rows)] : [],
-		...agents.length > 0 ? [table([
-			"Agent",
-			"Risk",
-			"Changes"
-		], agents.map(agentRow))] : []
-	];
-}
-function policyRow(policy) {
-	return row(mark$2(policy.change), nameOf(policy), policy.members.map(memberPart).join("<br>"));
-}
-function memberPart(member) {
-	const { path, what } = memberWords(member);
-	return `${markdownCode(shortened(path))} ${markdownText(what)}`;
-}
-function agentRow({ agent_key, name, risk_classification, policies }) {
-	const changes = policies.toSorted(byChange).map((policy) => [policyMarkdown(policy), ...ownMembers(policy).map(memberPart)].join(", "));
-	const agent = name === null ? markdownCode(agent_key) : `${markdownCode(agent_key)} ${markdownText(name)}`;
-	return row(agent, risk_classification, changes.join("<br>"));
-}
-function policyMarkdown(policy) {
-	return `${mark$2(policy.change)} ${nameOf(policy)}`;
-}
-function mark$2(change) {
-	return change === "looser" || change === "removed" ? `**${change}**` : changeWord(change);
-}
-function nameOf({ name, old_name }) {
-	return markdownText(old_name === void 0 ? name : `${name} (was ${old_name})`);
-}
-function markdownText(text) {
-	return markdownText$1(shortened(text));
-}
-
-// engine/impact/replay-causes.ts
-function effectOf({ policy }, result, outcome) {
-	if (result.waived) return "waived";
-	if (result.mode === "observe") return "observed";
-	if (!stopsStep(policy, result)) return "warns";
-	return outcome === "ask" ? "asks" : "blocks";
-}
-function causesOf(listed, decision) {
-	return violationsOf(listed, decision).filter(({ effect }) => effect === "blocks" || effect === "asks");
-}
-function differencesOf(listed, before, after) {
-	const [old, now] = [violationsOf(listed, before), violationsOf(listed, after)];
-	const keyOf = ({ name, effect }) => `${effect} ${name}`;
-	const without = (some, others) => {
-		const keys = new Set(others.map(keyOf));
-		return some.filter((cause) => !keys.has(keyOf(cause)));
-	};
-	return [...without(now, old), ...without(old, now)];
-}
-function violationsOf(listed, { violations, outcome }) {
-	return violations.flatMap((result) => {
-		const policy = listed[result.policy_id];
-		return policy === void 0 ? [] : [causeOf(policy, result, outcome)];
-	});
-}
-function causeOf(policy, result, outcome) {
-	const { name, severity, violation_details: details } = result;
-	return {
-		name,
-		side: policy.side,
-		severity,
-		effect: effectOf(policy, result, outcome),
-		code: details?.code ?? "",
-		reason: details?.reason ?? "",
-		remedy: details?.remedy ?? null,
-		manifest: policy.file,
-		line: policy.line
-	};
-}
-
-// engine/impact/replay-list.ts
-function createList(max) {
-	const ranks = [];
-	let total = 0;
-	return {
-		add: (rank, make) => {
-			total += 1;
-			ranks[rank] ??= [];
-			const list = ranks[rank];
-			if (list.length < max) list.push(make());
-		},
-		result: () => ({
-			total,
-			listed: ranks.flat().slice(0, max)
-		})
-	};
-}
-
-// engine/impact/replay-tally.ts
-function newTally({ listed }) {
-	const zeros = {
-		approved: 0,
-		violated: 0,
-		blocked: 0,
-		asked: 0,
-		tasks_violated: 0,
-		example: null
-	};
-	return {
-		passed: new Float64Array(listed.length),
-		counts: listed.map(() => ({ ...zeros }))
-	};
-}
-function countDecision({ passed, counts }, { listed }, decision, task, place) {
-	if (decision.policies === decision.passed) return;
-	for (const result of decision.policies) {
-		const { policy_id: id } = result;
-		const [policy, own] = [listed[id], counts[id]];
-		if (policy === void 0 || own === void 0) continue;
-		if (result.violated) {
-			own.violated += 1;
-			const effect = effectOf(policy, result, decision.outcome);
-			if (effect === "blocks") own.blocked += 1;
-			if (effect === "asks") own.asked += 1;
-			task.violated ??= /* @__PURE__ */ new Set();
-			if (task.violated.has(id)) continue;
-			task.violated.add(id);
-			own.tasks_violated += 1;
-			const { task_id, step } = place();
-			own.example ??= {
-				task_id,
-				step
-			};
-		} else if (result.approved_by_step !== void 0) {
-			own.approved += 1;
-			passed[id] = (passed[id] ?? 0) + 1;
-		}
-	}
-}
-function rowsOf(tally, sets, side) {
-	return sets.listed.flatMap(({ policy, file, line, side: own }, id) => {
-		const counts = tally.counts[id];
-		if (own !== side || counts === void 0) return [];
-		const { name, severity, mode, scope } = policy;
-		const passed = tally.passed[id] ?? 0;
-		return [{
-			name,
-			manifest: file,
-			line,
-			severity,
-			mode,
-			scope,
-			tasks: tasksWith(sets, side, id),
-			applicable: passed + counts.violated,
-			passed,
-			...counts
-		}];
-	});
-}
-function tasksWith({ views }, side, id) {
-	let tasks = 0;
-	for (const view of views()) if ((side === "new" ? view.set : view.against)?.policies.some(({ policy }) => policy.id === id)) tasks += view.tasks;
-	return tasks;
-}
-
-// engine/task/table.ts
-var TaskTable = class {
-	#bounds;
-	#onEvict;
-	#running = /* @__PURE__ */ new Map();
-	#ended = /* @__PURE__ */ new Map();
-	#words = 0;
-	constructor(bounds, onEvict = () => void 0) {
-		const infinite = Number.POSITIVE_INFINITY;
-		this.#bounds = {
-			maxEnded: infinite,
-			maxIdleMs: infinite,
-			maxWords: infinite,
-			minIdleMs: 0,
-			...bounds
-		};
-		this.#onEvict = onEvict;
-	}
-	get running() {
-		return this.#running.size;
-	}
-	get(id) {
-		return this.#entry(id)?.task;
-	}
-	isRunning(id) {
-		return this.#running.has(id);
-	}
-	keep(id, task, now = 0) {
-		const known = this.#entry(id);
-		const entry = known?.task === task ? known : {
-			task,
-			touched_at: now,
-			words: 0
-		};
-		entry.touched_at = now;
-		this.#forget(id);
-		this.#makeRoom(now);
-		this.#running.set(id, entry);
-		this.#words += entry.words;
-	}
-	end(id) {
-		const entry = this.#running.get(id);
-		if (entry === void 0) return;
-		this.#running.delete(id);
-		this.#ended.set(id, entry);
-		const [oldest] = this.#ended;
-		if (this.#ended.size > this.#bounds.maxEnded && oldest !== void 0) this.#evict(oldest[0], oldest[1]);
-	}
-	weigh(id, words) {
-		const entry = this.#entry(id);
-		if (entry === void 0) return;
-		this.#words += words - entry.words;
-		entry.words = words;
-	}
-	delete(id) {
-		this.#forget(id);
-	}
-	#entry(id) {
-		return this.#running.get(id) ?? this.#ended.get(id);
-	}
-	#forget(id) {
-		this.#words -= this.#entry(id)?.words ?? 0;
-		if (!this.#running.delete(id)) this.#ended.delete(id);
-	}
-	#makeRoom(now) {
-		const { maxTasks, maxIdleMs, maxWords, minIdleMs } = this.#bounds;
-		for (const tasks of [this.#ended, this.#running]) for (const [id, entry] of tasks) {
-			const idle_ms = now - entry.touched_at;
-			const is_too_large = this.#words > maxWords && idle_ms > minIdleMs;
-			if (this.#running.size + this.#ended.size < maxTasks && idle_ms <= maxIdleMs && !is_too_large) break;
-			this.#evict(id, entry);
-		}
-	}
-	#evict(id, { task }) {
-		this.#forget(id);
-		this.#onEvict(id, task);
-	}
-};
-
-// engine/impact/replay-tasks.ts
-function newMarks() {
-	return {
-		blocked: false,
-		asked: false,
-		warned: false
-	};
-}
-function mark$1(marks, outcome) {
-	if (outcome === "block") marks.blocked = true;
-	else if (outcome === "ask") marks.asked = true;
-	else if (outcome === "warn") marks.warned = true;
-}
-function changeOf(old, now) {
-	if (old.blocked !== now.blocked) return now.blocked ? "newly_blocked" : "no_longer_blocked";
-	return now.asked && !old.asked && !old.blocked ? "newly_asked" : null;
-}
-var ReplayedTasks = class {
-	#begin;
-	#maxPast;
-	#table;
-	#past = /* @__PURE__ */ new Map();
-	#last = null;
-	constructor({ maxPast, ...bounds }, begin) {
-		this.#begin = begin;
-		this.#maxPast = maxPast;
-		this.#table = new TaskTable(bounds, (_, task) => this.#drop(task));
-	}
-	find(task_id) {
-		if (this.#last?.task_id === task_id) return this.#last;
-		return this.#table.get(task_id) ?? this.#past.get(task_id) ?? null;
-	}
-	open(task_id, source) {
-		const known = this.find(task_id);
-		if (known !== null && known === this.#last) return known;
-		const task = known ?? this.#begin(task_id, source);
-		this.#past.delete(task_id);
-		this.#table.keep(task_id, task);
-		this.#last = task;
-		return task;
-	}
-	finish(task) {
-		if (this.#last === task) this.#last = null;
-		this.#table.end(task.task_id);
-	}
-	#drop(task) {
-		if (this.#last === task) this.#last = null;
-		task.task = null;
-		task.first_flip = null;
-		if (task.ended) task.agent = null;
-		this.#past.set(task.task_id, task);
-		if (this.#past.size <= this.#maxPast) return;
-		const [oldest] = this.#past.keys();
-		if (oldest !== void 0) this.#past.delete(oldest);
-	}
-};
-function newReplayedTask(task_id, source, agent, view) {
-	return {
-		task_id,
-		source,
-		one_source: true,
-		task: null,
-		length: 0,
-		agent,
-		view,
-		ended: false,
-		history_lost: false,
-		after: newMarks(),
-		before: newMarks(),
-		flipped: false,
-		first_flip: null,
-		blocked_step: null,
-		violated: null
-	};
-}
-
-// engine/impact/replay-outcomes.ts
-function createOutcomes(sets, max_listed) {
-	const { listed, is_compared } = sets;
-	const tally = newTally(sets);
-	const first_blocks = createList(max_listed);
-	const flips = createList(max_listed);
-	const tasks = {
-		blocked: 0,
-		asked: 0,
-		warned: 0,
-		flipped: 0,
-		newly_blocked: 0,
-		newly_asked: 0,
-		no_longer_blocked: 0
-	};
-	const noteTask = (task, after, before) => {
-		const was = changeOf(task.before, task.after);
-		markAndCount(task.after, after, tasks);
-		if (before === null) return;
-		mark$1(task.before, before);
-		const is = changeOf(task.before, task.after);
-		if (was !== null) tasks[was] -= 1;
-		if (is !== null) tasks[is] += 1;
-	};
-	return {
-		passed: tally.passed,
-		note: (task, step, number, after, before) => {
-			const place = () => placeOf(task, step, number);
-			countDecision(tally, sets, after, task, place);
-			if (after.blocked && !task.after.blocked && !task.after.asked) first_blocks.add(after.outcome === "block" ? 0 : 1, () => ({
-				...place(),
-				outcome: after.outcome,
-				policies: causesOf(listed, after)
-			}));
-			if (after.outcome === "block" && !task.after.blocked) task.blocked_step = number;
-			noteTask(task, after.outcome, before?.outcome ?? null);
-			if (before === null) return;
-			countDecision(tally, sets, before, task, place);
-			if (before.outcome === after.outcome) return;
-			const policies = () => differencesOf(listed, before, after);
-			const flip = () => ({
-				...place(),
-				before: before.outcome,
-				after: after.outcome,
-				policies: policies()
-			});
-			if (!task.flipped) {
-				tasks.flipped += 1;
-				task.flipped = true;
-				task.first_flip = flip();
-			}
-			flips.add(rankOf(before.outcome, after.outcome), flip);
-		},
-		result: () => ({
-			blocked_tasks: tasks.blocked,
-			asked_tasks: tasks.asked,
-			warned_tasks: tasks.warned,
-			flipped_tasks: is_compared ? tasks.flipped : null,
-			newly_blocked_tasks: is_compared ? tasks.newly_blocked : null,
-			newly_asked_tasks: is_compared ? tasks.newly_asked : null,
-			no_longer_blocked_tasks: is_compared ? tasks.no_longer_blocked : null,
-			policies: rowsOf(tally, sets, "new"),
-			old_policies: is_compared ? rowsOf(tally, sets, "old") : null,
-			first_blocks: first_blocks.result(),
-			flips: flips.result()
-		})
-	};
-}
-function markAndCount(marks, outcome, counter) {
-	if (outcome === "allow") return;
-	const key = {
-		block: "blocked",
-		ask: "asked",
-		warn: "warned"
-	}[outcome];
-	if (!marks[key]) counter[key] += 1;
-	mark$1(marks, outcome);
-}
-function rankOf(before, after) {
-	if (after === "block") return 0;
-	if (before === "block") return 1;
-	return before === "ask" || after === "ask" ? 2 : 3;
-}
-function placeOf({ task_id, source, one_source }, evaluated, step) {
-	const { step_type, verb, step_name } = evaluated;
-	return {
-		task_id,
-		source: one_source ? source : null,
-		step,
-		step_type,
-		verb: verb ?? null,
-		step_name: step_name ?? null
-	};
-}
-
-// engine/impact/replay-sets.ts
-function createSets(policies, against) {
-	const listed = [...listedOf(policies, "new"), ...against === null ? [] : listedOf(against, "old")];
-	const whole = compile(listed.map(({ policy }, id) => ({
-		...policy,
-		id
-	})));
-	const known = /* @__PURE__ */ new Map();
-	const setFor = (side, given, agent) => withPolicies(whole, whole.policies.flatMap((compiled) => {
-		const one = listed[compiled.policy.id];
-		const applied = one?.side === side ? given.onAgent(one, agent) : null;
-		return applied === null ? [] : [{
-			...compiled,
-			policy: {
-				...applied,
-				id: compiled.policy.id
-			}
-		}];
-	}));
-	return {
-		whole,
-		listed,
-		is_compared: against !== null,
-		viewOf: (agent) => {
-			const key = JSON.stringify([policies.keyOf(agent), against?.keyOf(agent)]);
-			const found = known.get(key);
-			if (found !== void 0) return found;
-			const view = {
-				set: setFor("new", policies, agent),
-				against: against && setFor("old", against, agent),
-				tasks: 0
-			};
-			known.set(key, view);
-			return view;
-		},
-		views: () => known.values()
-	};
-}
-function listedOf({ policies }, side) {
-	return policies.map((policy) => ({
-		...policy,
-		side
-	}));
-}
-
-// engine/impact/replay-skipped.ts
-const maxNames$1 = 100;
-const maxWaiting = 5e4;
-const reason = "no step is recorded: each evaluation of it blocked or asked";
-function createSkipped() {
-	const waiting = /* @__PURE__ */ new Set();
-	const lost = [];
-	let lost_total = 0;
-	let forgotten = 0;
-	return {
-		noteEvaluation: (task_id) => {
-			if (waiting.size < maxWaiting) waiting.add(task_id);
-			else if (!waiting.has(task_id)) forgotten += 1;
-		},
-		noteStep: (task_id) => {
-			if (waiting.size > 0) waiting.delete(task_id);
-		},
-		noteLost: (task_id) => {
-			lost_total += 1;
-			if (lost.length < maxNames$1) lost.push(task_id);
-		},
-		result: () => ({
-			history_lost: {
-				total: lost_total,
-				listed: lost
-			},
-			skipped_tasks: {
-				total: waiting.size + forgotten,
-				listed: [...waiting].slice(0, maxNames$1).map((task_id) => ({
-					task_id,
-					reason
-				}))
-			}
-		})
-	};
-}
-
-// engine/impact/replay.ts
-const bounds = {
-	maxEnded: 1e3,
-	maxPast: 1e6
-};
-const oneByOne = {
-	maxTasks: 1,
-	maxEnded: 1,
-	maxPast: 0
-};
-function createReplay(options) {
-	const { policies, against = null, agent = null, max_running = 1e4, max_listed = 1e3, onStep = null } = options;
-	const sets = createSets(policies, against);
-	const tasks = new ReplayedTasks(options.one_by_one ? oneByOne : {
-		maxTasks: max_running,
-		...bounds
-	}, (task_id, source) => {
-		const given = typeof agent === "function" ? agent(task_id) : agent;
-		return newReplayedTask(task_id, source, given, sets.viewOf(given ?? {}));
-	});
-	const state = {
-		sets,
-		tasks,
-		is_agent_given: agent !== null,
-		onStep,
-		outcomes: createOutcomes(sets, max_listed),
-		skipped: createSkipped(),
-		counts: {
-			tasks: 0,
-			steps: 0,
-			ended: 0,
-			recorded_blocks: 0,
-			unreadable_lines: 0
-		}
-	};
-	return {
-		add: (line, source = "") => {
-			if (line.kind === "step") addStep(state, line.step, source);
-			else if (line.kind === "end") endTask(state, line.step);
-			else if (line.kind === "evaluation") noteEvaluation(state, line.row.task_id);
-			else if (line.kind === "problem") state.counts.unreadable_lines += 1;
-		},
-		comparisonOf: (task_id) => comparisonOf$1(tasks.find(task_id)),
-		finish: () => resultOf(state)
-	};
-}
-function addStep(state, step, source) {
-	const { sets, tasks, counts } = state;
-	const replayed = tasks.open(step.task_id ?? "", source);
-	if (replayed.length === 0) {
-		counts.tasks += 1;
-		state.skipped.noteStep(replayed.task_id);
-	} else if (replayed.task === null) loseHistory(state, replayed);
-	replayed.one_source &&= replayed.source === source;
-	replayed.length += 1;
-	counts.steps += 1;
-	const task = replayed.task ?? Task.deferred(sets.whole);
-	replayed.task = task;
-	takeAgent(state, replayed, step);
-	take(state, replayed, task, step, numberOf(step, replayed), false);
-	if (isBlocked(step)) counts.recorded_blocks += 1;
-}
-function numberOf({ step }, { length }) {
-	return Number.isSafeInteger(step) ? step : length;
-}
-function takeAgent({ sets, is_agent_given }, task, { meta }) {
-	const given = is_agent_given || task.agent !== null ? void 0 : meta?.agent;
-	if (given !== void 0) {
-		task.agent = isMap$2(given) ? given : {};
-		task.view = sets.viewOf(task.agent);
-	}
-	if (task.length === 1 || given !== void 0) task.view.tasks += 1;
-}
-function take({ tasks, outcomes, counts, onStep }, replayed, task, step, number, is_end) {
-	const agent = replayed.agent ?? noAgent;
-	const now = task.timeOf(step);
-	const readings = [];
-	const occasion = is_end ? "end" : void 0;
-	const { passed } = outcomes;
-	const { set, against } = replayed.view;
-	const after = task.evaluate(step, agent, {
-		now,
-		passed,
-		readings,
-		occasion,
-		set
-	});
-	const before = against === null ? null : task.evaluate(step, agent, {
-		now,
-		passed,
-		readings,
-		occasion,
-		set: against
-	});
-	onStep?.({
-		task_id: replayed.task_id,
-		step,
-		is_end,
-		after,
-		before
-	});
-	if (!isQuiet(after) || before !== null && !isQuiet(before)) outcomes.note(replayed, step, number, after, before);
-	task.add(step, now);
-	if (!task.finished) return;
-	if (!replayed.ended) counts.ended += 1;
-	replayed.ended = true;
-	tasks.finish(replayed);
-}
-const noAgent = {};
-function isQuiet({ policies, passed }) {
-	return policies === passed;
-}
-function endTask(state, step) {
-	const replayed = state.tasks.find(step.task_id ?? "");
-	if (replayed === null || replayed.length === 0 || replayed.task?.finished === true) return;
-	if (replayed.task === null) {
-		loseHistory(state, replayed);
-		return;
-	}
-	const agent_id = replayed.agent?.agent_id;
-	const end = {
-		...typeof agent_id === "string" && { agent_id },
-		...step
-	};
-	take(state, replayed, replayed.task, end, null, true);
-}
-function noteEvaluation({ tasks, skipped }, task_id) {
-	if (tasks.find(task_id) === null) skipped.noteEvaluation(task_id);
-}
-function loseHistory({ skipped }, task) {
-	if (!task.history_lost) skipped.noteLost(task.task_id);
-	task.history_lost = true;
-}
-function comparisonOf$1(task) {
-	if (task === null || task.task === null) return null;
-	const { before, after, first_flip, blocked_step } = task;
-	const change = changeOf(before, after);
-	return {
-		change,
-		first_flip,
-		blocked_step: change === "newly_blocked" ? blocked_step : null
-	};
-}
-function resultOf({ sets, outcomes, skipped, counts }) {
-	const { tasks, steps, ended, recorded_blocks, unreadable_lines } = counts;
-	return {
-		tasks,
-		steps,
-		unfinished_tasks: tasks - ended,
-		...outcomes.result(),
-		recorded_blocks,
-		unreadable_lines,
-		...skipped.result(),
-		rejected: sets.whole.dropped
-	};
-}
-
-// engine/impact/replay-findings.ts
-function neverApplied({ policies, tasks, unfinished_tasks }) {
-	const ended = tasks - unfinished_tasks;
-	return policies.flatMap((policy) => isNeverApplied(policy, ended) ? findingsOn(policy) : []).sort(byPlace);
-}
-function isNeverApplied({ applicable, tasks, scope }, ended) {
-	if (applicable > 0 || tasks === 0 || scope === "agent_registration") return false;
-	return scope === "step_execution" || ended > 0;
-}
-function findingsOn({ name, manifest: file, line, tasks }) {
-	if (file === null || line === null) return [];
-	const of = tasks === 1 ? "the replayed task" : `${tasks} replayed tasks`;
-	const message = `the policy ${quote$1(name)} applied to no step of ${of}: compare its target with their steps`;
-	return [{
-		id: "never-applied",
-		severity: severityOf("never-applied"),
-		message,
-		file,
-		line,
-		column: 1,
-		path: ""
-	}];
-}
-
-// engine/impact/impact-words.ts
-const taskChanges = [
-	["newly_blocked_tasks", "would now be blocked"],
-	["newly_asked_tasks", "would now wait for a person"],
-	["no_longer_blocked_tasks", "would no longer be blocked"]
-];
-function changeSentence$1(counts, kind = "recorded") {
-	const tasks = counted(counts.tasks ?? 0, `${kind} task`);
-	const flipped = counts.flipped_tasks ?? 0;
-	const found = taskChanges.map(([name, what]) => [counts[name] ?? 0, what]);
-	const others = [flipped, `${flipped === 1 ? "has" : "have"} a step that would end otherwise`];
-	return shareOf(tasks, found) ?? shareOf(tasks, [others]) ?? `${tasks} replayed, and every step ends as before`;
-}
-function outcomeSentence({ blocked_tasks, asked_tasks, warned_tasks, ...result }) {
-	const tasks = counted(result.tasks, "recorded task");
-	return shareOf(tasks, [
-		[blocked_tasks, "would be blocked"],
-		[asked_tasks, "would wait for a person"],
-		[warned_tasks, "would violate a policy that only warns"]
-	]) ?? `${tasks} replayed, and every step would be allowed`;
-}
-function shareOf(tasks, found) {
-	const parts = found.filter(([count]) => count > 0).map(([count, what], index) => `${count.toLocaleString("en-US")}${index === 0 ? ` of ${tasks}` : ""} ${what}`);
-	return parts.length === 0 ? null : parts.join(", ");
-}
-function replayedWords({ tasks, steps }, under) {
-	return `replayed ${counted(tasks, "task")} with ${counted(steps, "step")} under ${under}`;
-}
-const pathNote = "Each task is replayed from its first step to its last. A step that would be blocked happened all the same when it was recorded. What the agent would have done instead is not known, so the steps after it are counted as they were recorded.";
-const reasons = {
-	payload_erased: "a payload was erased",
-	metadata_only: "recorded without payloads",
-	pruned: "the retention period of a step is over",
-	too_long: "more than 10,000 steps or 8 MiB in one task",
-	too_many: "more than one replay takes, which is 10,000 tasks of 200 agents, 30,000 steps (fewer with more than 60 policies) or 64 MiB; the latest tasks are replayed. Use a shorter period, or --agent"
-};
-function leftOutWords(left_out) {
-	return left_out.filter(({ tasks }) => tasks > 0).map(({ reason, tasks }) => `${counted(tasks, "task")} left out: ${reasons[reason]}`);
-}
-function doubtsOf(result) {
-	const { recorded_blocks, unfinished_tasks, unreadable_lines, history_lost, skipped_tasks, rejected } = result;
-	const skipped = skipped_tasks.listed.map(({ task_id }) => task_id);
-	return [...[
-		[
-			recorded_blocks,
-			"step",
-			"recorded as blocked"
-		],
-		[
-			unfinished_tasks,
-			"task",
-			"without an end, so without the policies of finished tasks"
-		],
-		[
-			history_lost.total,
-			"task",
-			`with an incomplete history, because too many tasks ran at once: ${some(history_lost.listed)}`
-		],
-		[
-			skipped_tasks.total,
-			"task",
-			`skipped, ${skipped_tasks.listed[0]?.reason}: ${some(skipped)}`
-		],
-		[
-			unreadable_lines,
-			"line",
-			"left out, because unreadable"
-		]
-	].flatMap(([count, noun, what]) => count === 0 ? [] : [`${counted(count, noun)} ${what}`]), ...rejected.map(({ name, reason }) => `policy \`${name}\` is not in effect: ${reason}`)];
-}
-function summaryOf$1({ result, under, compared_with, recorded_in, left_out }) {
-	const compared = comparedWords(result, compared_with);
-	return {
-		replayed: [replayedWords(result, under), ...recorded_in === null ? [] : [`recorded in ${recorded_in}`]],
-		found: [outcomeSentence(result), ...compared === null ? [] : [compared]],
-		doubts: [...leftOutWords(left_out), ...doubtsOf(result)]
-	};
-}
-function comparedWords({ flips, ...result }, compared_with) {
-	if (result.flipped_tasks === null) return null;
-	const steps = `${counted(flips.total, "step")} in ${counted(result.flipped_tasks, "task")} ${flips.total === 1 ? "changes" : "change"}`;
-	return `compared with ${compared_with}: ${changeSentence$1(result)}${flips.total === 0 ? "" : `; ${steps}`}`;
-}
-const maxNames = 5;
-function some(names) {
-	return `${names.slice(0, maxNames).map((name) => `\`${short(name)}\``).join(", ")}${names.length > maxNames ? ", …" : ""}`;
-}
-function short(text, max = 60) {
-	return text.length > max ? `${text.slice(0, max - 1)}…` : text;
-}
-function stepWords({ step_type, verb, step_name }) {
-	return [
-		step_type,
-		verb,
-		step_name
-	].flatMap((part) => part ?? []).join(" ");
-}
-const outcomes = {
-	allow: "allowed",
-	warn: "allowed, with a warning",
-	ask: "a person is asked",
-	block: "blocked"
-};
-function outcomeWords({ before, after }) {
-	return [before === null ? "" : `${outcomes[before]} → `, outcomes[after]];
-}
-function shownSteps({ flipped_tasks, flips, first_blocks }, max = Number.POSITIVE_INFINITY) {
-	const is_compared = flipped_tasks !== null;
-	const blocks = first_blocks.listed.map(({ outcome, ...place }) => ({
-		...place,
-		before: null,
-		after: outcome
-	}));
-	const listed = (is_compared ? flips.listed : blocks).slice(0, max);
-	const { total } = is_compared ? flips : first_blocks;
-	const what = is_compared ? "steps whose outcome changes" : "first steps that would not have been allowed";
-	const of = is_compared ? `${total}` : counted(total, "task");
-	return {
-		title: total === 0 ? null : `${what} (${listed.length} of ${of})`,
-		listed
-	};
-}
-const policyHeads = [
-	"policy",
-	"severity",
-	"applied",
-	"passed",
-	"violated",
-	"blocked",
-	"asked",
-	"tasks",
-	""
-];
-function policyCells(result) {
-	return result.policies.toSorted(byWeight).map((policy) => {
-		const { name, severity, mode, applicable, passed, violated, blocked, asked, tasks_violated } = policy;
-		const counts = [
-			applicable,
-			passed,
-			violated,
-			blocked,
-			asked,
-			tasks_violated
-		].map(String);
-		return [
-			short(name),
-			`${severity}${mode === "observe" ? ", observed" : ""}`,
-			...counts,
-			remarkOn(policy, result)
-		];
-	});
-}
-function byWeight(a, b) {
-	return b.blocked - a.blocked || b.asked - a.asked || b.violated - a.violated || b.applicable - a.applicable;
-}
-function remarkOn(policy, { tasks, unfinished_tasks }) {
-	const { applicable, violated, scope } = policy;
-	if (scope === "agent_registration") return "at registration only";
-	if (policy.tasks === 0) return "for a higher risk level";
-	if (isNeverApplied(policy, tasks - unfinished_tasks)) return "never applied";
-	if (applicable === 0) return "no task has ended";
-	if (violated === applicable) return "always violated";
-	return violated === 0 ? "never violated" : "";
-}
-
-// engine/impact/impact-markdown.ts
-function impactMarkdown(shown, { address = null, maxSteps = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } = {}) {
-	const { replayed, found, doubts } = summaryOf$1(shown);
-	const { title, listed } = shownSteps(shown.result, maxSteps);
-	const placeOf = ({ manifest, line, side }) => manifest === null ? "" : placeMarkdown(shortened(manifest, 300), line, side === "new" ? address : null);
-	const steps = listed.map((step) => row(...stepCells(step, placeOf, shown.commandFor)));
-	const policies = policyCells(shown.result).map((cells) => row(...cells.map(markdownText$1)));
-	const findings = shown.findings.map(({ id, file, line, message }) => `- ${placeMarkdown(file, line, null)} ${id}: ${messageMarkdown(message)}`);
-	const facts = [
-		...replayed,
-		...doubts,
-		pathNote
-	].map((line) => `- ${messageMarkdown(capitalized(line))}`);
-	return [
-		found.map((line) => `**${messageMarkdown(capitalized(line))}**`).join("<br>"),
-		limited(facts, maxBytes / 4).texts.join("\n"),
-		...title === null ? [] : [`**${capitalized(title)}**`, tableWithin(stepHeads(shown.result.flipped_tasks !== null), steps, maxBytes / 2)],
-		tableWithin(policyHeads.map(capitalized), policies, maxBytes / 4),
-		...findings.length === 0 ? [] : ["**Findings**", findings.join("\n")]
-	];
-}
-function tableWithin(heads, rows, maxBytes) {
-	const { texts, more } = limited(rows, maxBytes);
-	return `${table(heads, texts)}${more === 0 ? "" : `\n\n${counted(more, "more row")}: \`svc replay\` prints all of them.`}`;
-}
-function stepHeads(is_compared) {
-	return [
-		"Task",
-		"Step",
-		is_compared ? "Before → after" : "Outcome",
-		"Policy, and why"
-	];
-}
-function stepCells(step, placeOf, commandFor = () => null) {
-	const command = commandFor(step);
-	const [before, after] = outcomeWords(step);
-	return [
-		markdownCode(shortened(step.task_id, 100)),
-		`${step.step ?? "its end"}: ${markdownText$1(shortened(stepWords(step), 200))}`,
-		`${before}**${after}**`,
-		[...causeParts(step.policies, placeOf), ...command === null ? [] : [markdownCode(command)]].join("<br>")
-	];
-}
-const maxCauses = 5;
-function causeParts(causes, placeOf) {
-	const now = new Set(causes.filter(({ side }) => side === "new").map(({ name }) => name));
-	const different = causes.filter(({ side, name }) => side === "new" || !now.has(name));
-	const shown = different.slice(0, maxCauses).flatMap((cause) => {
-		const { name, side, reason, remedy } = cause;
-		const place = placeOf(cause);
-		return [[`${side === "old" ? "before: " : ""}${boldName(name)}: ${messageMarkdown(shortened(reason, 300))}`, ...side === "old" || remedy === null ? [] : [`remedy: ${messageMarkdown(shortened(remedy, 300))}`]].join("; "), ...place === "" ? [] : [place]];
-	});
-	const more = different.length - maxCauses;
-	return [...shown, ...more > 0 ? [`${more} more`] : []];
 }
 
 // node_modules/yaml/dist/nodes/identity.js
@@ -29960,15 +28930,15 @@ var require_dist = /* @__PURE__ */ __commonJSMin(((exports) => {
 	exports.visitAsync = visit.visitAsync;
 }));
 
-// engine/manifest/yaml.ts
+// engine/manifest/yaml/yaml.ts
 var import_dist = /* @__PURE__ */ __toESM(require_dist(), 1);
 function yaml() {
 	return import_dist;
 }
 
-// engine/manifest/slices.ts
+// engine/manifest/yaml/slices.ts
 const sliceDepth = 64;
-const mark = "svc-cut";
+const mark$2 = "svc-cut";
 function* composeSlices(tokens, options) {
 	const { Composer } = yaml();
 	const cuts = /* @__PURE__ */ new Map();
@@ -30011,7 +28981,7 @@ function cut(root, cuts) {
 					type: "scalar",
 					offset: value.offset,
 					indent: value.indent,
-					source: mark
+					source: mark$2
 				};
 				pending.push({
 					part: value,
@@ -30045,7 +29015,7 @@ function isPart(token) {
 function putBack(document, cuts, options) {
 	const { Composer, isCollection, isMap, isScalar, isSeq } = yaml();
 	const partOf = (node) => {
-		const token = isScalar(node) && node.source === mark ? cuts.get(node.range?.[0] ?? -1) : void 0;
+		const token = isScalar(node) && node.source === mark$2 ? cuts.get(node.range?.[0] ?? -1) : void 0;
 		if (token === void 0) return null;
 		const whole = {
 			type: "document",
@@ -30072,7 +29042,7 @@ function putBack(document, cuts, options) {
 	}
 }
 
-// engine/manifest/bounded-yaml.ts
+// engine/manifest/yaml/bounded-yaml.ts
 var LimitExceeded = class extends Error {
 	code = "LIMIT_EXCEEDED";
 	offset;
@@ -30148,7 +29118,7 @@ function newCount() {
 	};
 }
 
-// engine/manifest/tree.ts
+// engine/manifest/yaml/tree.ts
 function* nodesOf(root) {
 	const { isCollection, isPair } = yaml();
 	const pending = [root];
@@ -30195,7 +29165,7 @@ function plainValue(root, targets) {
 	return value;
 }
 
-// engine/manifest/hazards.ts
+// engine/manifest/yaml/hazards.ts
 const plainTag = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/;
 const maxKeys = 1e3;
 const maxItems$1 = 1e4;
@@ -30298,7 +29268,7 @@ function noteScalar(node, note) {
 	else if (/^([-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i.test(source) && !Number.isSafeInteger(value)) note(node, "yaml-number", `the integer ${quote$1(source)} is beyond 2^53-1: put it in quotes`);
 }
 
-// engine/manifest/locate.ts
+// engine/manifest/yaml/locate.ts
 function offsetOf(document, targets, path, at_key) {
 	const { isAlias, isMap, isSeq } = yaml();
 	let node = document.contents;
@@ -30345,12 +29315,12 @@ function startOf(node) {
 	return node?.range?.[0] ?? null;
 }
 
-// engine/manifest/fault-context.ts
+// engine/manifest/yaml/fault-context.ts
 function columnOf(lines, row, offset) {
 	return Math.max(0, offset - lines.slice(0, row).reduce((sum, line) => sum + line.length + 1, 0));
 }
 
-// engine/manifest/indents.ts
+// engine/manifest/yaml/indents.ts
 function isContent(line) {
 	return /^\s*[^\s#]/.test(line);
 }
@@ -30395,7 +29365,7 @@ function spaces(count) {
 	return count === 1 ? "1 space" : `${count} spaces`;
 }
 
-// engine/manifest/open-bracket.ts
+// engine/manifest/yaml/open-bracket.ts
 function openBracket(text, end) {
 	const open = [];
 	for (let at = 0; at < end; at++) {
@@ -30422,7 +29392,7 @@ function closingQuote(text, from, end) {
 	return end;
 }
 
-// engine/manifest/value-faults.ts
+// engine/manifest/yaml/value-faults.ts
 function openQuote({ code, report, lines, row }) {
 	if (code !== "MISSING_CHAR" || !report.startsWith("Missing closing")) return null;
 	const mark = report.includes("'") ? "'" : "\"";
@@ -30526,7 +29496,7 @@ function single(text) {
 	return `'${text.trim().replaceAll("'", "''")}'`;
 }
 
-// engine/manifest/yaml-faults.ts
+// engine/manifest/yaml/yaml-faults.ts
 function faultOf({ code, message, pos }, text) {
 	const offset = Math.min(pos[0], text.length);
 	const lines = text.split("\n");
@@ -30743,7 +29713,7 @@ function isImplicitKey(code) {
 	return code === "BLOCK_AS_IMPLICIT_KEY" || code === "MULTILINE_IMPLICIT_KEY";
 }
 
-// engine/manifest/read-yaml.ts
+// engine/manifest/yaml/read-yaml.ts
 const maxFileBytes = 262144;
 const maxFaults = 20;
 const maxExpandedSize = 4 * maxFileBytes;
@@ -30887,7 +29857,7 @@ function isSmall(value) {
 	return size <= maxExpandedSize;
 }
 
-// engine/impact/inventory.ts
+// engine/impact/diff/inventory.ts
 const text$1 = {
 	type: "string",
 	minLength: 1
@@ -30957,7 +29927,178 @@ function readInventory(source) {
 	};
 }
 
-// engine/impact/pair-files.ts
+// engine/impact/diff/words.ts
+const maxValue = 160;
+const maxElements = 8;
+const order$1 = [
+	"removed",
+	"looser",
+	"changed",
+	"stricter",
+	"added",
+	"none"
+];
+function byChange(a, b) {
+	return order$1.indexOf(a.change) - order$1.indexOf(b.change);
+}
+function changeWord(change) {
+	return change === "none" ? "no effect" : change;
+}
+function memberWords({ path, old, new: next, effect }) {
+	return {
+		path: bracketed(path.replace(/(^|\.)params\.(?=.)/g, "$1")),
+		what: `${valuesInWords(old, next)} (${changeWord(effect)})`
+	};
+}
+function valuesInWords(old, next) {
+	if (Array.isArray(old) && Array.isArray(next)) {
+		const [removed, added] = [without(old, next), without(next, old)];
+		const parts = [...removed.length > 0 ? [`removed ${listed$2(removed)}`] : [], ...added.length > 0 ? [`added ${listed$2(added)}`] : []];
+		if (parts.length > 0) return parts.join(", ");
+	}
+	return `${valueWords(old)} → ${valueWords(next)}`;
+}
+function without(list, others) {
+	const known = new Set(others.map(keyOf));
+	return list.filter((element) => !known.has(keyOf(element)));
+}
+function listed$2(elements) {
+	const more = elements.length > maxElements ? ` and ${elements.length - maxElements} more` : "";
+	return `${elements.slice(0, maxElements).map(valueWords).join(", ")}${more}`;
+}
+function valueWords(value) {
+	if (value === void 0) return "not set";
+	const text = typeof value === "string" && /^[\w.:@/+-]+$/.test(value) ? value : JSON.stringify(value);
+	return text.length > maxValue ? `${text.slice(0, maxValue)}…` : text;
+}
+function ownMembers({ change, members }) {
+	const own = change === "added" || change === "removed" ? [
+		"waiver",
+		"risk_classification",
+		"enabled"
+	] : ["waiver"];
+	return members.filter(({ path }) => own.includes(path));
+}
+function waiverWords({ policy, agent_key, old, new: next }) {
+	return `waiver of ${policy} for ${agent_key}: ${old === void 0 ? `until ${next}` : next === void 0 ? `ended, was until ${old}` : `until ${old} → ${next}`}`;
+}
+function manifestWords({ old, new: next }) {
+	if (old === null || next === null) {
+		const only = old ?? next;
+		return `${only?.name} ${only?.version} (${old === null ? "new manifest" : "manifest deleted"})`;
+	}
+	return `${old.name === next.name ? next.name : `${old.name} → ${next.name}`} ${old.version === next.version ? next.version : `${old.version} → ${next.version}`}`;
+}
+const policy$1 = ["policy", "policies"];
+const waiver$1 = ["waiver", "waivers"];
+function changeWords({ manifests }) {
+	const policies = manifests.flatMap((one) => one.policies);
+	const waivers = manifests.flatMap((one) => one.waivers);
+	const of = (list, wanted) => list.filter(({ change }) => change === wanted).length;
+	const found = [
+		[
+			of(policies, "removed"),
+			policy$1,
+			["is removed", "are removed"]
+		],
+		[
+			of(policies, "looser"),
+			policy$1,
+			["becomes looser", "become looser"]
+		],
+		[
+			of(waivers, "looser"),
+			waiver$1,
+			["is added or lasts longer", "are added or last longer"]
+		],
+		[
+			of(policies, "changed"),
+			policy$1,
+			["changes in a way that may be looser", "change in a way that may be looser"]
+		],
+		[
+			of(policies, "stricter"),
+			policy$1,
+			["becomes stricter", "become stricter"]
+		],
+		[
+			of(policies, "added"),
+			policy$1,
+			["is added", "are added"]
+		],
+		[
+			of(waivers, "stricter"),
+			waiver$1,
+			["ends earlier", "end earlier"]
+		]
+	].filter(([count]) => count > 0).map(([count, [one, many], verb]) => `${counted(count, one, many)} ${verb[count === 1 ? 0 : 1]}`);
+	return found.length === 0 ? "no policy changes its effect" : listed$3(found, { max: 9 });
+}
+function summaryWords(report) {
+	const { compared, affected_agents, ungoverned_agents } = report;
+	if (compared === 0 && report.manifests.length === 0) return "0 manifests compared";
+	const agents = [...affected_agents.length > 0 ? [`${counted(affected_agents.length, "agent")} affected`] : [], ...ungoverned_agents.length > 0 ? [`${ungoverned_agents.length} ungoverned`] : []];
+	const words = [changeWords(report), ...agents.length > 0 ? [agents.join(", ")] : []];
+	return `${counted(compared, "manifest")} compared: ${words.join("; ")}`;
+}
+function notCompared$1(left_out) {
+	return left_out.length === 0 ? [] : [`not compared, because of errors now or before: ${listed$3(left_out)}`];
+}
+
+// engine/impact/diff/markdown.ts
+const changeLegend = "A policy that is **added** or **stricter** allows nothing that was blocked before. One that is **removed** or **looser** stops less than before. For **changed** neither is certain.";
+function diffMarkdown(report, left_out = []) {
+	const ungoverned = report.ungoverned_agents.map((key) => `- ${markdownCode(key)} is **ungoverned**: no policy is left`);
+	return `${[
+		markdownText(summaryWords(report)),
+		...ungoverned.length > 0 ? [ungoverned.join("\n")] : [],
+		...notCompared$1(left_out.map((path) => markdownCode(shortened(path, 200)))).map((words) => `**${capitalized(words)}**`),
+		...report.manifests.flatMap(manifestParts$1)
+	].join("\n\n")}\n`;
+}
+function manifestParts$1(diff) {
+	const rows = [...diff.policies.toSorted(byChange).map(policyRow), ...diff.waivers.map((waiver) => row(mark$1(waiver.change), markdownText(waiverWords(waiver)), ""))];
+	const agents = diff.agents.filter(({ policies }) => policies.length > 0);
+	return [
+		`### ${markdownCode(diff.path)} ${markdownText(manifestWords(diff))}`,
+		...rows.length > 0 ? [table([
+			"Change",
+			"Policy",
+			"What differs"
+		], rows)] : [],
+		...agents.length > 0 ? [table([
+			"Agent",
+			"Risk",
+			"Changes"
+		], agents.map(agentRow))] : []
+	];
+}
+function policyRow(policy) {
+	return row(mark$1(policy.change), nameOf(policy), policy.members.map(memberPart).join("<br>"));
+}
+function memberPart(member) {
+	const { path, what } = memberWords(member);
+	return `${markdownCode(shortened(path))} ${markdownText(what)}`;
+}
+function agentRow({ agent_key, name, risk_classification, policies }) {
+	const changes = policies.toSorted(byChange).map((policy) => [policyMarkdown(policy), ...ownMembers(policy).map(memberPart)].join(", "));
+	const agent = name === null ? markdownCode(agent_key) : `${markdownCode(agent_key)} ${markdownText(name)}`;
+	return row(agent, risk_classification, changes.join("<br>"));
+}
+function policyMarkdown(policy) {
+	return `${mark$1(policy.change)} ${nameOf(policy)}`;
+}
+function mark$1(change) {
+	return change === "looser" || change === "removed" ? `**${change}**` : changeWord(change);
+}
+function nameOf({ name, old_name }) {
+	return markdownText(old_name === void 0 ? name : `${name} (was ${old_name})`);
+}
+function markdownText(text) {
+	return markdownText$1(shortened(text));
+}
+
+// engine/impact/diff/pair-files.ts
 function pairFiles(old, next) {
 	const pairs = pairsOf(old, next);
 	return {
@@ -31000,7 +30141,866 @@ function pathOf$1({ was, is }) {
 	return is?.file ?? was?.file ?? "";
 }
 
-// engine/impact/replay-policies.ts
+// engine/impact/replay/causes.ts
+function effectOf({ policy }, result, outcome) {
+	if (result.waived) return "waived";
+	if (result.mode === "observe") return "observed";
+	if (!stopsStep(policy, result)) return "warns";
+	return outcome === "ask" ? "asks" : "blocks";
+}
+function causesOf(listed, decision) {
+	return violationsOf(listed, decision).filter(({ effect }) => effect === "blocks" || effect === "asks");
+}
+function differencesOf(listed, before, after) {
+	const [old, now] = [violationsOf(listed, before), violationsOf(listed, after)];
+	const keyOf = ({ name, effect }) => `${effect} ${name}`;
+	const without = (some, others) => {
+		const keys = new Set(others.map(keyOf));
+		return some.filter((cause) => !keys.has(keyOf(cause)));
+	};
+	return [...without(now, old), ...without(old, now)];
+}
+function violationsOf(listed, { violations, outcome }) {
+	return violations.flatMap((result) => {
+		const policy = listed[result.policy_id];
+		return policy === void 0 ? [] : [causeOf(policy, result, outcome)];
+	});
+}
+function causeOf(policy, result, outcome) {
+	const { name, severity, violation_details: details } = result;
+	return {
+		name,
+		side: policy.side,
+		severity,
+		effect: effectOf(policy, result, outcome),
+		code: details?.code ?? "",
+		reason: details?.reason ?? "",
+		remedy: details?.remedy ?? null,
+		manifest: policy.file,
+		line: policy.line
+	};
+}
+
+// engine/impact/replay/list.ts
+function createList(max) {
+	const ranks = [];
+	let total = 0;
+	return {
+		add: (rank, make) => {
+			total += 1;
+			ranks[rank] ??= [];
+			const list = ranks[rank];
+			if (list.length < max) list.push(make());
+		},
+		result: () => ({
+			total,
+			listed: ranks.flat().slice(0, max)
+		})
+	};
+}
+
+// engine/impact/replay/tally.ts
+function newTally({ listed }) {
+	const zeros = {
+		approved: 0,
+		violated: 0,
+		blocked: 0,
+		asked: 0,
+		tasks_violated: 0,
+		example: null
+	};
+	return {
+		passed: new Float64Array(listed.length),
+		counts: listed.map(() => ({ ...zeros }))
+	};
+}
+function countDecision({ passed, counts }, { listed }, decision, task, place) {
+	if (decision.policies === decision.passed) return;
+	for (const result of decision.policies) {
+		const { policy_id: id } = result;
+		const [policy, own] = [listed[id], counts[id]];
+		if (policy === void 0 || own === void 0) continue;
+		if (result.violated) {
+			own.violated += 1;
+			const effect = effectOf(policy, result, decision.outcome);
+			if (effect === "blocks") own.blocked += 1;
+			if (effect === "asks") own.asked += 1;
+			task.violated ??= /* @__PURE__ */ new Set();
+			if (task.violated.has(id)) continue;
+			task.violated.add(id);
+			own.tasks_violated += 1;
+			const { task_id, step } = place();
+			own.example ??= {
+				task_id,
+				step
+			};
+		} else if (result.approved_by_step !== void 0) {
+			own.approved += 1;
+			passed[id] = (passed[id] ?? 0) + 1;
+		}
+	}
+}
+function rowsOf(tally, sets, side) {
+	return sets.listed.flatMap(({ policy, file, line, side: own }, id) => {
+		const counts = tally.counts[id];
+		if (own !== side || counts === void 0) return [];
+		const { name, severity, mode, scope } = policy;
+		const passed = tally.passed[id] ?? 0;
+		return [{
+			name,
+			manifest: file,
+			line,
+			severity,
+			mode,
+			scope,
+			tasks: tasksWith(sets, side, id),
+			applicable: passed + counts.violated,
+			passed,
+			...counts
+		}];
+	});
+}
+function tasksWith({ views }, side, id) {
+	let tasks = 0;
+	for (const view of views()) if ((side === "new" ? view.set : view.against)?.policies.some(({ policy }) => policy.id === id)) tasks += view.tasks;
+	return tasks;
+}
+
+// engine/task/table.ts
+var TaskTable = class {
+	#bounds;
+	#onEvict;
+	#running = /* @__PURE__ */ new Map();
+	#ended = /* @__PURE__ */ new Map();
+	#words = 0;
+	constructor(bounds, onEvict = () => void 0) {
+		const infinite = Number.POSITIVE_INFINITY;
+		this.#bounds = {
+			maxEnded: infinite,
+			maxIdleMs: infinite,
+			maxWords: infinite,
+			minIdleMs: 0,
+			...bounds
+		};
+		this.#onEvict = onEvict;
+	}
+	get running() {
+		return this.#running.size;
+	}
+	get(id) {
+		return this.#entry(id)?.task;
+	}
+	isRunning(id) {
+		return this.#running.has(id);
+	}
+	keep(id, task, now = 0) {
+		const known = this.#entry(id);
+		const entry = known?.task === task ? known : {
+			task,
+			touched_at: now,
+			words: 0
+		};
+		entry.touched_at = now;
+		this.#forget(id);
+		this.#makeRoom(now);
+		this.#running.set(id, entry);
+		this.#words += entry.words;
+	}
+	end(id) {
+		const entry = this.#running.get(id);
+		if (entry === void 0) return;
+		this.#running.delete(id);
+		this.#ended.set(id, entry);
+		const [oldest] = this.#ended;
+		if (this.#ended.size > this.#bounds.maxEnded && oldest !== void 0) this.#evict(oldest[0], oldest[1]);
+	}
+	weigh(id, words) {
+		const entry = this.#entry(id);
+		if (entry === void 0) return;
+		this.#words += words - entry.words;
+		entry.words = words;
+	}
+	delete(id) {
+		this.#forget(id);
+	}
+	#entry(id) {
+		return this.#running.get(id) ?? this.#ended.get(id);
+	}
+	#forget(id) {
+		this.#words -= this.#entry(id)?.words ?? 0;
+		if (!this.#running.delete(id)) this.#ended.delete(id);
+	}
+	#makeRoom(now) {
+		const { maxTasks, maxIdleMs, maxWords, minIdleMs } = this.#bounds;
+		for (const tasks of [this.#ended, this.#running]) for (const [id, entry] of tasks) {
+			const idle_ms = now - entry.touched_at;
+			const is_too_large = this.#words > maxWords && idle_ms > minIdleMs;
+			if (this.#running.size + this.#ended.size < maxTasks && idle_ms <= maxIdleMs && !is_too_large) break;
+			this.#evict(id, entry);
+		}
+	}
+	#evict(id, { task }) {
+		this.#forget(id);
+		this.#onEvict(id, task);
+	}
+};
+
+// engine/impact/replay/tasks.ts
+function newMarks() {
+	return {
+		blocked: false,
+		asked: false,
+		warned: false
+	};
+}
+function mark(marks, outcome) {
+	if (outcome === "block") marks.blocked = true;
+	else if (outcome === "ask") marks.asked = true;
+	else if (outcome === "warn") marks.warned = true;
+}
+function changeOf(old, now) {
+	if (old.blocked !== now.blocked) return now.blocked ? "newly_blocked" : "no_longer_blocked";
+	return now.asked && !old.asked && !old.blocked ? "newly_asked" : null;
+}
+var ReplayedTasks = class {
+	#begin;
+	#maxPast;
+	#table;
+	#past = /* @__PURE__ */ new Map();
+	#last = null;
+	constructor({ maxPast, ...bounds }, begin) {
+		this.#begin = begin;
+		this.#maxPast = maxPast;
+		this.#table = new TaskTable(bounds, (_, task) => this.#drop(task));
+	}
+	find(task_id) {
+		if (this.#last?.task_id === task_id) return this.#last;
+		return this.#table.get(task_id) ?? this.#past.get(task_id) ?? null;
+	}
+	open(task_id, source) {
+		const known = this.find(task_id);
+		if (known !== null && known === this.#last) return known;
+		const task = known ?? this.#begin(task_id, source);
+		this.#past.delete(task_id);
+		this.#table.keep(task_id, task);
+		this.#last = task;
+		return task;
+	}
+	finish(task) {
+		if (this.#last === task) this.#last = null;
+		this.#table.end(task.task_id);
+	}
+	#drop(task) {
+		if (this.#last === task) this.#last = null;
+		task.task = null;
+		task.first_flip = null;
+		if (task.ended) task.agent = null;
+		this.#past.set(task.task_id, task);
+		if (this.#past.size <= this.#maxPast) return;
+		const [oldest] = this.#past.keys();
+		if (oldest !== void 0) this.#past.delete(oldest);
+	}
+};
+function newReplayedTask(task_id, source, agent, view) {
+	return {
+		task_id,
+		source,
+		one_source: true,
+		task: null,
+		length: 0,
+		agent,
+		view,
+		ended: false,
+		history_lost: false,
+		after: newMarks(),
+		before: newMarks(),
+		flipped: false,
+		first_flip: null,
+		blocked_step: null,
+		violated: null
+	};
+}
+
+// engine/impact/replay/outcomes.ts
+function createOutcomes(sets, max_listed) {
+	const { listed, is_compared } = sets;
+	const tally = newTally(sets);
+	const first_blocks = createList(max_listed);
+	const flips = createList(max_listed);
+	const tasks = {
+		blocked: 0,
+		asked: 0,
+		warned: 0,
+		flipped: 0,
+		newly_blocked: 0,
+		newly_asked: 0,
+		no_longer_blocked: 0
+	};
+	const noteTask = (task, after, before) => {
+		const was = changeOf(task.before, task.after);
+		markAndCount(task.after, after, tasks);
+		if (before === null) return;
+		mark(task.before, before);
+		const is = changeOf(task.before, task.after);
+		if (was !== null) tasks[was] -= 1;
+		if (is !== null) tasks[is] += 1;
+	};
+	return {
+		passed: tally.passed,
+		note: (task, step, number, after, before) => {
+			const place = () => placeOf(task, step, number);
+			countDecision(tally, sets, after, task, place);
+			if (after.blocked && !task.after.blocked && !task.after.asked) first_blocks.add(after.outcome === "block" ? 0 : 1, () => ({
+				...place(),
+				outcome: after.outcome,
+				policies: causesOf(listed, after)
+			}));
+			if (after.outcome === "block" && !task.after.blocked) task.blocked_step = number;
+			noteTask(task, after.outcome, before?.outcome ?? null);
+			if (before === null) return;
+			countDecision(tally, sets, before, task, place);
+			if (before.outcome === after.outcome) return;
+			const policies = () => differencesOf(listed, before, after);
+			const flip = () => ({
+				...place(),
+				before: before.outcome,
+				after: after.outcome,
+				policies: policies()
+			});
+			if (!task.flipped) {
+				tasks.flipped += 1;
+				task.flipped = true;
+				task.first_flip = flip();
+			}
+			flips.add(rankOf(before.outcome, after.outcome), flip);
+		},
+		result: () => ({
+			blocked_tasks: tasks.blocked,
+			asked_tasks: tasks.asked,
+			warned_tasks: tasks.warned,
+			flipped_tasks: is_compared ? tasks.flipped : null,
+			newly_blocked_tasks: is_compared ? tasks.newly_blocked : null,
+			newly_asked_tasks: is_compared ? tasks.newly_asked : null,
+			no_longer_blocked_tasks: is_compared ? tasks.no_longer_blocked : null,
+			policies: rowsOf(tally, sets, "new"),
+			old_policies: is_compared ? rowsOf(tally, sets, "old") : null,
+			first_blocks: first_blocks.result(),
+			flips: flips.result()
+		})
+	};
+}
+function markAndCount(marks, outcome, counter) {
+	if (outcome === "allow") return;
+	const key = {
+		block: "blocked",
+		ask: "asked",
+		warn: "warned"
+	}[outcome];
+	if (!marks[key]) counter[key] += 1;
+	mark(marks, outcome);
+}
+function rankOf(before, after) {
+	if (after === "block") return 0;
+	if (before === "block") return 1;
+	return before === "ask" || after === "ask" ? 2 : 3;
+}
+function placeOf({ task_id, source, one_source }, evaluated, step) {
+	const { step_type, verb, step_name } = evaluated;
+	return {
+		task_id,
+		source: one_source ? source : null,
+		step,
+		step_type,
+		verb: verb ?? null,
+		step_name: step_name ?? null
+	};
+}
+
+// engine/impact/replay/sets.ts
+function createSets(policies, against) {
+	const listed = [...listedOf(policies, "new"), ...against === null ? [] : listedOf(against, "old")];
+	const whole = compile(listed.map(({ policy }, id) => ({
+		...policy,
+		id
+	})));
+	const known = /* @__PURE__ */ new Map();
+	const setFor = (side, given, agent) => withPolicies(whole, whole.policies.flatMap((compiled) => {
+		const one = listed[compiled.policy.id];
+		const applied = one?.side === side ? given.onAgent(one, agent) : null;
+		return applied === null ? [] : [{
+			...compiled,
+			policy: {
+				...applied,
+				id: compiled.policy.id
+			}
+		}];
+	}));
+	return {
+		whole,
+		listed,
+		is_compared: against !== null,
+		viewOf: (agent) => {
+			const key = JSON.stringify([policies.keyOf(agent), against?.keyOf(agent)]);
+			const found = known.get(key);
+			if (found !== void 0) return found;
+			const view = {
+				set: setFor("new", policies, agent),
+				against: against && setFor("old", against, agent),
+				tasks: 0
+			};
+			known.set(key, view);
+			return view;
+		},
+		views: () => known.values()
+	};
+}
+function listedOf({ policies }, side) {
+	return policies.map((policy) => ({
+		...policy,
+		side
+	}));
+}
+
+// engine/impact/replay/skipped.ts
+const maxNames$1 = 100;
+const maxWaiting = 5e4;
+const reason = "no step is recorded: each evaluation of it blocked or asked";
+function createSkipped() {
+	const waiting = /* @__PURE__ */ new Set();
+	const lost = [];
+	let lost_total = 0;
+	let forgotten = 0;
+	return {
+		noteEvaluation: (task_id) => {
+			if (waiting.size < maxWaiting) waiting.add(task_id);
+			else if (!waiting.has(task_id)) forgotten += 1;
+		},
+		noteStep: (task_id) => {
+			if (waiting.size > 0) waiting.delete(task_id);
+		},
+		noteLost: (task_id) => {
+			lost_total += 1;
+			if (lost.length < maxNames$1) lost.push(task_id);
+		},
+		result: () => ({
+			history_lost: {
+				total: lost_total,
+				listed: lost
+			},
+			skipped_tasks: {
+				total: waiting.size + forgotten,
+				listed: [...waiting].slice(0, maxNames$1).map((task_id) => ({
+					task_id,
+					reason
+				}))
+			}
+		})
+	};
+}
+
+// engine/impact/replay/replay.ts
+const bounds = {
+	maxEnded: 1e3,
+	maxPast: 1e6
+};
+const oneByOne = {
+	maxTasks: 1,
+	maxEnded: 1,
+	maxPast: 0
+};
+function createReplay(options) {
+	const { policies, against = null, agent = null, max_running = 1e4, max_listed = 1e3, onStep = null } = options;
+	const sets = createSets(policies, against);
+	const tasks = new ReplayedTasks(options.one_by_one ? oneByOne : {
+		maxTasks: max_running,
+		...bounds
+	}, (task_id, source) => {
+		const given = typeof agent === "function" ? agent(task_id) : agent;
+		return newReplayedTask(task_id, source, given, sets.viewOf(given ?? {}));
+	});
+	const state = {
+		sets,
+		tasks,
+		is_agent_given: agent !== null,
+		onStep,
+		outcomes: createOutcomes(sets, max_listed),
+		skipped: createSkipped(),
+		counts: {
+			tasks: 0,
+			steps: 0,
+			ended: 0,
+			recorded_blocks: 0,
+			unreadable_lines: 0
+		}
+	};
+	return {
+		add: (line, source = "") => {
+			if (line.kind === "step") addStep(state, line.step, source);
+			else if (line.kind === "end") endTask(state, line.step);
+			else if (line.kind === "evaluation") noteEvaluation(state, line.row.task_id);
+			else if (line.kind === "problem") state.counts.unreadable_lines += 1;
+		},
+		comparisonOf: (task_id) => comparisonOf$1(tasks.find(task_id)),
+		finish: () => resultOf(state)
+	};
+}
+function addStep(state, step, source) {
+	const { sets, tasks, counts } = state;
+	const replayed = tasks.open(step.task_id ?? "", source);
+	if (replayed.length === 0) {
+		counts.tasks += 1;
+		state.skipped.noteStep(replayed.task_id);
+	} else if (replayed.task === null) loseHistory(state, replayed);
+	replayed.one_source &&= replayed.source === source;
+	replayed.length += 1;
+	counts.steps += 1;
+	const task = replayed.task ?? Task.deferred(sets.whole);
+	replayed.task = task;
+	takeAgent(state, replayed, step);
+	take(state, replayed, task, step, numberOf(step, replayed), false);
+	if (isBlocked(step)) counts.recorded_blocks += 1;
+}
+function numberOf({ step }, { length }) {
+	return Number.isSafeInteger(step) ? step : length;
+}
+function takeAgent({ sets, is_agent_given }, task, { meta }) {
+	const given = is_agent_given || task.agent !== null ? void 0 : meta?.agent;
+	if (given !== void 0) {
+		task.agent = isMap$2(given) ? given : {};
+		task.view = sets.viewOf(task.agent);
+	}
+	if (task.length === 1 || given !== void 0) task.view.tasks += 1;
+}
+function take({ tasks, outcomes, counts, onStep }, replayed, task, step, number, is_end) {
+	const agent = replayed.agent ?? noAgent;
+	const now = task.timeOf(step);
+	const readings = [];
+	const occasion = is_end ? "end" : void 0;
+	const { passed } = outcomes;
+	const { set, against } = replayed.view;
+	const after = task.evaluate(step, agent, {
+		now,
+		passed,
+		readings,
+		occasion,
+		set
+	});
+	const before = against === null ? null : task.evaluate(step, agent, {
+		now,
+		passed,
+		readings,
+		occasion,
+		set: against
+	});
+	onStep?.({
+		task_id: replayed.task_id,
+		step,
+		is_end,
+		after,
+		before
+	});
+	if (!isQuiet(after) || before !== null && !isQuiet(before)) outcomes.note(replayed, step, number, after, before);
+	task.add(step, now);
+	if (!task.finished) return;
+	if (!replayed.ended) counts.ended += 1;
+	replayed.ended = true;
+	tasks.finish(replayed);
+}
+const noAgent = {};
+function isQuiet({ policies, passed }) {
+	return policies === passed;
+}
+function endTask(state, step) {
+	const replayed = state.tasks.find(step.task_id ?? "");
+	if (replayed === null || replayed.length === 0 || replayed.task?.finished === true) return;
+	if (replayed.task === null) {
+		loseHistory(state, replayed);
+		return;
+	}
+	const agent_id = replayed.agent?.agent_id;
+	const end = {
+		...typeof agent_id === "string" && { agent_id },
+		...step
+	};
+	take(state, replayed, replayed.task, end, null, true);
+}
+function noteEvaluation({ tasks, skipped }, task_id) {
+	if (tasks.find(task_id) === null) skipped.noteEvaluation(task_id);
+}
+function loseHistory({ skipped }, task) {
+	if (!task.history_lost) skipped.noteLost(task.task_id);
+	task.history_lost = true;
+}
+function comparisonOf$1(task) {
+	if (task === null || task.task === null) return null;
+	const { before, after, first_flip, blocked_step } = task;
+	const change = changeOf(before, after);
+	return {
+		change,
+		first_flip,
+		blocked_step: change === "newly_blocked" ? blocked_step : null
+	};
+}
+function resultOf({ sets, outcomes, skipped, counts }) {
+	const { tasks, steps, ended, recorded_blocks, unreadable_lines } = counts;
+	return {
+		tasks,
+		steps,
+		unfinished_tasks: tasks - ended,
+		...outcomes.result(),
+		recorded_blocks,
+		unreadable_lines,
+		...skipped.result(),
+		rejected: sets.whole.dropped
+	};
+}
+
+// engine/impact/replay/findings.ts
+function neverApplied({ policies, tasks, unfinished_tasks }) {
+	const ended = tasks - unfinished_tasks;
+	return policies.flatMap((policy) => isNeverApplied(policy, ended) ? findingsOn(policy) : []).sort(byPlace);
+}
+function isNeverApplied({ applicable, tasks, scope }, ended) {
+	if (applicable > 0 || tasks === 0 || scope === "agent_registration") return false;
+	return scope === "step_execution" || ended > 0;
+}
+function findingsOn({ name, manifest: file, line, tasks }) {
+	if (file === null || line === null) return [];
+	const of = tasks === 1 ? "the replayed task" : `${tasks} replayed tasks`;
+	const message = `the policy ${quote$1(name)} applied to no step of ${of}: compare its target with their steps`;
+	return [{
+		id: "never-applied",
+		severity: severityOf("never-applied"),
+		message,
+		file,
+		line,
+		column: 1,
+		path: ""
+	}];
+}
+
+// engine/impact/impact-words.ts
+const taskChanges = [
+	["newly_blocked_tasks", "would now be blocked"],
+	["newly_asked_tasks", "would now wait for a person"],
+	["no_longer_blocked_tasks", "would no longer be blocked"]
+];
+function changeSentence$1(counts, kind = "recorded") {
+	const tasks = counted(counts.tasks ?? 0, `${kind} task`);
+	const flipped = counts.flipped_tasks ?? 0;
+	const found = taskChanges.map(([name, what]) => [counts[name] ?? 0, what]);
+	const others = [flipped, `${flipped === 1 ? "has" : "have"} a step that would end otherwise`];
+	return shareOf(tasks, found) ?? shareOf(tasks, [others]) ?? `${tasks} replayed, and every step ends as before`;
+}
+function outcomeSentence({ blocked_tasks, asked_tasks, warned_tasks, ...result }) {
+	const tasks = counted(result.tasks, "recorded task");
+	return shareOf(tasks, [
+		[blocked_tasks, "would be blocked"],
+		[asked_tasks, "would wait for a person"],
+		[warned_tasks, "would violate a policy that only warns"]
+	]) ?? `${tasks} replayed, and every step would be allowed`;
+}
+function shareOf(tasks, found) {
+	const parts = found.filter(([count]) => count > 0).map(([count, what], index) => `${count.toLocaleString("en-US")}${index === 0 ? ` of ${tasks}` : ""} ${what}`);
+	return parts.length === 0 ? null : parts.join(", ");
+}
+function replayedWords({ tasks, steps }, under) {
+	return `replayed ${counted(tasks, "task")} with ${counted(steps, "step")} under ${under}`;
+}
+const pathNote = "Each task is replayed from its first step to its last. A step that would be blocked happened all the same when it was recorded. What the agent would have done instead is not known, so the steps after it are counted as they were recorded.";
+const reasons = {
+	payload_erased: "a payload was erased",
+	metadata_only: "recorded without payloads",
+	pruned: "the retention period of a step is over",
+	too_long: "more than 10,000 steps or 8 MiB in one task",
+	too_many: "more than one replay takes, which is 10,000 tasks of 200 agents, 30,000 steps (fewer with more than 60 policies) or 64 MiB; the latest tasks are replayed. Use a shorter period, or --agent"
+};
+function leftOutWords(left_out) {
+	return left_out.filter(({ tasks }) => tasks > 0).map(({ reason, tasks }) => `${counted(tasks, "task")} left out: ${reasons[reason]}`);
+}
+function doubtsOf(result) {
+	const { recorded_blocks, unfinished_tasks, unreadable_lines, history_lost, skipped_tasks, rejected } = result;
+	const skipped = skipped_tasks.listed.map(({ task_id }) => task_id);
+	return [...[
+		[
+			recorded_blocks,
+			"step",
+			"recorded as blocked"
+		],
+		[
+			unfinished_tasks,
+			"task",
+			"without an end, so without the policies of finished tasks"
+		],
+		[
+			history_lost.total,
+			"task",
+			`with an incomplete history, because too many tasks ran at once: ${some(history_lost.listed)}`
+		],
+		[
+			skipped_tasks.total,
+			"task",
+			`skipped, ${skipped_tasks.listed[0]?.reason}: ${some(skipped)}`
+		],
+		[
+			unreadable_lines,
+			"line",
+			"left out, because unreadable"
+		]
+	].flatMap(([count, noun, what]) => count === 0 ? [] : [`${counted(count, noun)} ${what}`]), ...rejected.map(({ name, reason }) => `policy \`${name}\` is not in effect: ${reason}`)];
+}
+function summaryOf$1({ result, under, compared_with, recorded_in, left_out }) {
+	const compared = comparedWords(result, compared_with);
+	return {
+		replayed: [replayedWords(result, under), ...recorded_in === null ? [] : [`recorded in ${recorded_in}`]],
+		found: [outcomeSentence(result), ...compared === null ? [] : [compared]],
+		doubts: [...leftOutWords(left_out), ...doubtsOf(result)]
+	};
+}
+function comparedWords({ flips, ...result }, compared_with) {
+	if (result.flipped_tasks === null) return null;
+	const steps = `${counted(flips.total, "step")} in ${counted(result.flipped_tasks, "task")} ${flips.total === 1 ? "changes" : "change"}`;
+	return `compared with ${compared_with}: ${changeSentence$1(result)}${flips.total === 0 ? "" : `; ${steps}`}`;
+}
+const maxNames = 5;
+function some(names) {
+	return `${names.slice(0, maxNames).map((name) => `\`${short(name)}\``).join(", ")}${names.length > maxNames ? ", …" : ""}`;
+}
+function short(text, max = 60) {
+	return text.length > max ? `${text.slice(0, max - 1)}…` : text;
+}
+function stepWords({ step_type, verb, step_name }) {
+	return [
+		step_type,
+		verb,
+		step_name
+	].flatMap((part) => part ?? []).join(" ");
+}
+const outcomes = {
+	allow: "allowed",
+	warn: "allowed, with a warning",
+	ask: "a person is asked",
+	block: "blocked"
+};
+function outcomeWords({ before, after }) {
+	return [before === null ? "" : `${outcomes[before]} → `, outcomes[after]];
+}
+function shownSteps({ flipped_tasks, flips, first_blocks }, max = Number.POSITIVE_INFINITY) {
+	const is_compared = flipped_tasks !== null;
+	const blocks = first_blocks.listed.map(({ outcome, ...place }) => ({
+		...place,
+		before: null,
+		after: outcome
+	}));
+	const listed = (is_compared ? flips.listed : blocks).slice(0, max);
+	const { total } = is_compared ? flips : first_blocks;
+	const what = is_compared ? "steps whose outcome changes" : "first steps that would not have been allowed";
+	const of = is_compared ? `${total}` : counted(total, "task");
+	return {
+		title: total === 0 ? null : `${what} (${listed.length} of ${of})`,
+		listed
+	};
+}
+const policyHeads = [
+	"policy",
+	"severity",
+	"applied",
+	"passed",
+	"violated",
+	"blocked",
+	"asked",
+	"tasks",
+	""
+];
+function policyCells(result) {
+	return result.policies.toSorted(byWeight).map((policy) => {
+		const { name, severity, mode, applicable, passed, violated, blocked, asked, tasks_violated } = policy;
+		const counts = [
+			applicable,
+			passed,
+			violated,
+			blocked,
+			asked,
+			tasks_violated
+		].map(String);
+		return [
+			short(name),
+			`${severity}${mode === "observe" ? ", observed" : ""}`,
+			...counts,
+			remarkOn(policy, result)
+		];
+	});
+}
+function byWeight(a, b) {
+	return b.blocked - a.blocked || b.asked - a.asked || b.violated - a.violated || b.applicable - a.applicable;
+}
+function remarkOn(policy, { tasks, unfinished_tasks }) {
+	const { applicable, violated, scope } = policy;
+	if (scope === "agent_registration") return "at registration only";
+	if (policy.tasks === 0) return "for a higher risk level";
+	if (isNeverApplied(policy, tasks - unfinished_tasks)) return "never applied";
+	if (applicable === 0) return "no task has ended";
+	if (violated === applicable) return "always violated";
+	return violated === 0 ? "never violated" : "";
+}
+
+// engine/impact/impact-markdown.ts
+function impactMarkdown(shown, { address = null, maxSteps = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } = {}) {
+	const { replayed, found, doubts } = summaryOf$1(shown);
+	const { title, listed } = shownSteps(shown.result, maxSteps);
+	const placeOf = ({ manifest, line, side }) => manifest === null ? "" : placeMarkdown(shortened(manifest, 300), line, side === "new" ? address : null);
+	const steps = listed.map((step) => row(...stepCells(step, placeOf, shown.commandFor)));
+	const policies = policyCells(shown.result).map((cells) => row(...cells.map(markdownText$1)));
+	const findings = shown.findings.map(({ id, file, line, message }) => `- ${placeMarkdown(file, line, null)} ${id}: ${messageMarkdown(message)}`);
+	const facts = [
+		...replayed,
+		...doubts,
+		pathNote
+	].map((line) => `- ${messageMarkdown(capitalized(line))}`);
+	return [
+		found.map((line) => `**${messageMarkdown(capitalized(line))}**`).join("<br>"),
+		limited(facts, maxBytes / 4).texts.join("\n"),
+		...title === null ? [] : [`**${capitalized(title)}**`, tableWithin(stepHeads(shown.result.flipped_tasks !== null), steps, maxBytes / 2)],
+		tableWithin(policyHeads.map(capitalized), policies, maxBytes / 4),
+		...findings.length === 0 ? [] : ["**Findings**", findings.join("\n")]
+	];
+}
+function tableWithin(heads, rows, maxBytes) {
+	const { texts, more } = limited(rows, maxBytes);
+	return `${table(heads, texts)}${more === 0 ? "" : `\n\n${counted(more, "more row")}: \`svc replay\` prints all of them.`}`;
+}
+function stepHeads(is_compared) {
+	return [
+		"Task",
+		"Step",
+		is_compared ? "Before → after" : "Outcome",
+		"Policy, and why"
+	];
+}
+function stepCells(step, placeOf, commandFor = () => null) {
+	const command = commandFor(step);
+	const [before, after] = outcomeWords(step);
+	return [
+		markdownCode(shortened(step.task_id, 100)),
+		`${step.step ?? "its end"}: ${markdownText$1(shortened(stepWords(step), 200))}`,
+		`${before}**${after}**`,
+		[...causeParts(step.policies, placeOf), ...command === null ? [] : [markdownCode(command)]].join("<br>")
+	];
+}
+const maxCauses = 5;
+function causeParts(causes, placeOf) {
+	const now = new Set(causes.filter(({ side }) => side === "new").map(({ name }) => name));
+	const different = causes.filter(({ side, name }) => side === "new" || !now.has(name));
+	const shown = different.slice(0, maxCauses).flatMap((cause) => {
+		const { name, side, reason, remedy } = cause;
+		const place = placeOf(cause);
+		return [[`${side === "old" ? "before: " : ""}${boldName(name)}: ${messageMarkdown(shortened(reason, 300))}`, ...side === "old" || remedy === null ? [] : [`remedy: ${messageMarkdown(shortened(remedy, 300))}`]].join("; "), ...place === "" ? [] : [place]];
+	});
+	const more = different.length - maxCauses;
+	return [...shown, ...more > 0 ? [`${more} more`] : []];
+}
+
+// engine/impact/replay/policies.ts
 function policiesOfManifests(manifests) {
 	const policies = manifests.flatMap(policiesOf);
 	const manifestOf = new Map(policies.map((policy) => [policy.policy, policy.manifest]));
@@ -31043,170 +31043,7 @@ function policiesOf({ manifest, file, lines }) {
 	}));
 }
 
-// engine/manifest/file-names.ts
-function isYamlFile(path) {
-	return /\.ya?ml$/i.test(path);
-}
-function isTestFile(path) {
-	return /\.test\.ya?ml$/i.test(path);
-}
-function isLeftOut(name) {
-	return name.startsWith(".") || name === "node_modules";
-}
-function withoutYamlEnding(path) {
-	return path.replace(/\.ya?ml$/i, "");
-}
-function manifestsOfTestFile(path) {
-	const stem = path.replace(/\.test\.ya?ml$/i, "");
-	return [`${stem}.yaml`, `${stem}.yml`];
-}
-function testFilesOf(path) {
-	const stem = withoutYamlEnding(path);
-	return [`${stem}.test.yaml`, `${stem}.test.yml`];
-}
-
-// engine/manifest/looks-like-manifest.ts
-function looksLikeManifest(text) {
-	if (/\brule_type\b/.test(text) || /^[ \t{]*["']?policies["']?[ \t]*:/m.test(text)) return true;
-	const { value } = readYaml(text);
-	return typeof value === "object" && value !== null && Object.hasOwn(value, "policies");
-}
-function isManifest({ named, text }) {
-	return named || looksLikeManifest(text ?? "");
-}
-function looksLikeTests(text) {
-	return /^["']?tests["']?[ \t]*:/m.test(text) && /\bexpect\b/.test(text);
-}
-
-// engine/manifest/cross-check.ts
-function crossCheck({ policies, waivers, tests }, names) {
-	return [
-		...duplicates(policies),
-		...waivers.flatMap(([index, waiver]) => waiverProblems(waiver, ["waivers", `${index}`], names)),
-		...tests.flatMap(([index, test]) => testProblems(test, ["tests", `${index}`], names))
-	];
-}
-function duplicates(policies) {
-	const seen = /* @__PURE__ */ new Set();
-	return policies.flatMap(([index, { name }]) => {
-		if (!seen.has(name)) {
-			seen.add(name);
-			return [];
-		}
-		return [{
-			id: "duplicate-name",
-			path: [
-				"policies",
-				`${index}`,
-				"name"
-			],
-			message: `another policy has the name ${quote$1(name)}: give each policy its own name`
-		}];
-	});
-}
-function waiverProblems({ policy, expires }, path, names) {
-	const message = `${quote$1(expires)} is not a calendar day: write a day such as 2027-01-31`;
-	return [...unknown(policy, [...path, "policy"], names), ...waiverEnd(expires) === null ? [{
-		id: "wrong-value",
-		path: [...path, "expires"],
-		message
-	}] : []];
-}
-function testProblems(test, path, names) {
-	const { agent, history, step, expect } = test;
-	const problem = (id, at, message) => ({
-		id,
-		path: [...path, ...at],
-		message
-	});
-	const verbs = [...(history ?? []).map((past, index) => ({
-		past,
-		at: [
-			"history",
-			`${index}`,
-			"verb"
-		]
-	})), ...step === void 0 ? [] : [{
-		past: step,
-		at: ["step", "verb"]
-	}]].flatMap(({ past, at }) => {
-		const message = wrongVerb(past);
-		return message === null ? [] : [problem("wrong-value", at, message)];
-	});
-	return [
-		...step === void 0 && agent === void 0 ? [problem("wrong-test", [], "a test needs a `step` to evaluate, or an `agent` to register")] : [],
-		...step === void 0 && history !== void 0 ? [problem("wrong-test", ["history"], "a history needs a `step` after it")] : [],
-		...verbs,
-		...(expect.violated ?? []).flatMap((name, index) => unknown(name, [
-			...path,
-			"expect",
-			"violated",
-			`${index}`
-		], names))
-	];
-}
-function unknown(name, path, names) {
-	if (names.has(name)) return [];
-	return [{
-		id: "unknown-policy",
-		path,
-		message: `no policy has the name ${quote$1(name)}${didYouMean(name, names) || listed$1(names)}`
-	}];
-}
-const maxListed = 3;
-function listed$1(names) {
-	const shown = [...names].slice(0, maxListed).map(quote$1);
-	return shown.length === 0 ? "" : `; the policies are ${shown.join(", ")}${names.size > maxListed ? ", …" : ""}`;
-}
-function wrongVerb(step) {
-	const step_type = canonicalType(step.step_type);
-	if (step.verb === void 0 || !Object.hasOwn(verbsOf, step_type)) return null;
-	return verbProblem({
-		step_type,
-		verb: step.verb
-	});
-}
-
-// engine/manifest/notes.ts
-const maxErrors = 1e3;
-function newNotes(yaml, file) {
-	const errors = [];
-	const warnings = [];
-	const listOf = (id) => severityOf(id) === "error" ? errors : warnings;
-	for (const problem of yaml.problems) errors.push({
-		severity: "error",
-		file,
-		path: "",
-		...problem
-	});
-	for (const remark of yaml.remarks) warnings.push({
-		severity: severityOf(remark.id),
-		file,
-		path: "",
-		...remark
-	});
-	return {
-		add: (id, path, message, at_key = false) => {
-			const list = listOf(id);
-			if (list.length >= maxErrors) return;
-			list.push({
-				id,
-				severity: severityOf(id),
-				message,
-				file,
-				...yaml.positionOf(path, at_key),
-				path: path.join(".")
-			});
-		},
-		hasErrors: () => errors.length > 0,
-		found: () => ({
-			errors: errors.toSorted(byPlace),
-			warnings: warnings.toSorted(byPlace)
-		})
-	};
-}
-
-// engine/manifest/shape.ts
+// engine/manifest/parse/shape.ts
 const own = { metadata: {
 	type: "object",
 	description: "for the author; has no effect"
@@ -31547,7 +31384,170 @@ const testFileShape = {
 	properties: { tests }
 };
 
-// engine/manifest/unknown-words.ts
+// engine/manifest/file-names.ts
+function isYamlFile(path) {
+	return /\.ya?ml$/i.test(path);
+}
+function isTestFile(path) {
+	return /\.test\.ya?ml$/i.test(path);
+}
+function isLeftOut(name) {
+	return name.startsWith(".") || name === "node_modules";
+}
+function withoutYamlEnding(path) {
+	return path.replace(/\.ya?ml$/i, "");
+}
+function manifestsOfTestFile(path) {
+	const stem = path.replace(/\.test\.ya?ml$/i, "");
+	return [`${stem}.yaml`, `${stem}.yml`];
+}
+function testFilesOf(path) {
+	const stem = withoutYamlEnding(path);
+	return [`${stem}.test.yaml`, `${stem}.test.yml`];
+}
+
+// engine/manifest/looks-like-manifest.ts
+function looksLikeManifest(text) {
+	if (/\brule_type\b/.test(text) || /^[ \t{]*["']?policies["']?[ \t]*:/m.test(text)) return true;
+	const { value } = readYaml(text);
+	return typeof value === "object" && value !== null && Object.hasOwn(value, "policies");
+}
+function isManifest({ named, text }) {
+	return named || looksLikeManifest(text ?? "");
+}
+function looksLikeTests(text) {
+	return /^["']?tests["']?[ \t]*:/m.test(text) && /\bexpect\b/.test(text);
+}
+
+// engine/manifest/parse/cross-check.ts
+function crossCheck({ policies, waivers, tests }, names) {
+	return [
+		...duplicates(policies),
+		...waivers.flatMap(([index, waiver]) => waiverProblems(waiver, ["waivers", `${index}`], names)),
+		...tests.flatMap(([index, test]) => testProblems(test, ["tests", `${index}`], names))
+	];
+}
+function duplicates(policies) {
+	const seen = /* @__PURE__ */ new Set();
+	return policies.flatMap(([index, { name }]) => {
+		if (!seen.has(name)) {
+			seen.add(name);
+			return [];
+		}
+		return [{
+			id: "duplicate-name",
+			path: [
+				"policies",
+				`${index}`,
+				"name"
+			],
+			message: `another policy has the name ${quote$1(name)}: give each policy its own name`
+		}];
+	});
+}
+function waiverProblems({ policy, expires }, path, names) {
+	const message = `${quote$1(expires)} is not a calendar day: write a day such as 2027-01-31`;
+	return [...unknown(policy, [...path, "policy"], names), ...waiverEnd(expires) === null ? [{
+		id: "wrong-value",
+		path: [...path, "expires"],
+		message
+	}] : []];
+}
+function testProblems(test, path, names) {
+	const { agent, history, step, expect } = test;
+	const problem = (id, at, message) => ({
+		id,
+		path: [...path, ...at],
+		message
+	});
+	const verbs = [...(history ?? []).map((past, index) => ({
+		past,
+		at: [
+			"history",
+			`${index}`,
+			"verb"
+		]
+	})), ...step === void 0 ? [] : [{
+		past: step,
+		at: ["step", "verb"]
+	}]].flatMap(({ past, at }) => {
+		const message = wrongVerb(past);
+		return message === null ? [] : [problem("wrong-value", at, message)];
+	});
+	return [
+		...step === void 0 && agent === void 0 ? [problem("wrong-test", [], "a test needs a `step` to evaluate, or an `agent` to register")] : [],
+		...step === void 0 && history !== void 0 ? [problem("wrong-test", ["history"], "a history needs a `step` after it")] : [],
+		...verbs,
+		...(expect.violated ?? []).flatMap((name, index) => unknown(name, [
+			...path,
+			"expect",
+			"violated",
+			`${index}`
+		], names))
+	];
+}
+function unknown(name, path, names) {
+	if (names.has(name)) return [];
+	return [{
+		id: "unknown-policy",
+		path,
+		message: `no policy has the name ${quote$1(name)}${didYouMean(name, names) || listed$1(names)}`
+	}];
+}
+const maxListed = 3;
+function listed$1(names) {
+	const shown = [...names].slice(0, maxListed).map(quote$1);
+	return shown.length === 0 ? "" : `; the policies are ${shown.join(", ")}${names.size > maxListed ? ", …" : ""}`;
+}
+function wrongVerb(step) {
+	const step_type = canonicalType(step.step_type);
+	if (step.verb === void 0 || !Object.hasOwn(verbsOf, step_type)) return null;
+	return verbProblem({
+		step_type,
+		verb: step.verb
+	});
+}
+
+// engine/manifest/parse/notes.ts
+const maxErrors = 1e3;
+function newNotes(yaml, file) {
+	const errors = [];
+	const warnings = [];
+	const listOf = (id) => severityOf(id) === "error" ? errors : warnings;
+	for (const problem of yaml.problems) errors.push({
+		severity: "error",
+		file,
+		path: "",
+		...problem
+	});
+	for (const remark of yaml.remarks) warnings.push({
+		severity: severityOf(remark.id),
+		file,
+		path: "",
+		...remark
+	});
+	return {
+		add: (id, path, message, at_key = false) => {
+			const list = listOf(id);
+			if (list.length >= maxErrors) return;
+			list.push({
+				id,
+				severity: severityOf(id),
+				message,
+				file,
+				...yaml.positionOf(path, at_key),
+				path: path.join(".")
+			});
+		},
+		hasErrors: () => errors.length > 0,
+		found: () => ({
+			errors: errors.toSorted(byPlace),
+			warnings: warnings.toSorted(byPlace)
+		})
+	};
+}
+
+// engine/manifest/parse/unknown-words.ts
 const stepTypes = /* @__PURE__ */ new Set([...stepWords$2.map(({ step_type }) => step_type), ...Object.keys(stepAliases)]);
 const knownVerbs = new Set(verbs);
 const properties = new Set(propertyWords.map(({ name }) => name));
@@ -31677,7 +31677,7 @@ function isKnown(name) {
 	return [...properties].some((known) => known === name || known.startsWith(`${name}.`) || known === "content.trust_of" && name.startsWith(`${known}.`));
 }
 
-// engine/manifest/parse.ts
+// engine/manifest/parse/parse.ts
 const checkManifest = lazyCheck(manifestShape, "yaml");
 const checkTestFile = lazyCheck(testFileShape, "yaml");
 function parseManifest(text, file, tests_beside = []) {
@@ -31914,7 +31914,7 @@ function noteParameter(error, index, notes) {
 	notes.add(idOf[error.fault], path, message, error.at_key);
 }
 
-// engine/manifest/tests-markdown.ts
+// engine/manifest/tests/tests-markdown.ts
 const maxPolicies = 15;
 const words = {
 	violated: "**violated**",
@@ -31973,7 +31973,7 @@ function factsAsReported(registered, { agent_allowed_tools, ...reported }) {
 	};
 }
 
-// engine/manifest/test.ts
+// engine/manifest/tests/test.ts
 function runTests(manifest, tests = manifest.tests ?? [], setFor = setsByAgent(manifest)) {
 	return tests.map((test) => {
 		const { action, outcome, policies } = explanationOf(setFor(test), test);
@@ -32023,7 +32023,7 @@ function listed(names) {
 	return names.map((name) => `\`${name}\``).join(", ");
 }
 
-// engine/manifest/coverage.ts
+// engine/manifest/tests/coverage.ts
 function coverageOf(manifest, tests) {
 	const parts = manifest.policies.filter(({ enabled }) => enabled !== false).map((policy) => ({
 		policy,
@@ -32100,7 +32100,7 @@ function pathOf({ name }) {
 	return name.slice(name.indexOf(separator) + 1);
 }
 
-// engine/manifest/suites.ts
+// engine/manifest/tests/suites.ts
 function suiteOf({ path, text }, names, isBroken) {
 	const { value, errors, warnings, positionOf } = parseTestFile(text ?? "", path, names);
 	const certain = isBroken ? errors.filter(({ id }) => id !== "unknown-policy") : errors;

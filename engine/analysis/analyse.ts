@@ -1,9 +1,9 @@
 // The analysis of valid manifests: policies that probably do not do what their author wants. One core for the command, the GitHub
 // Action and the platform.
 import { byPlace } from '../findings/finding.js'
-import { materialise } from '../manifest/materialise.js'
-import type { ManifestReading, ManifestTest } from '../manifest/parse.js'
-import { untargetedIn } from '../manifest/untargeted.js'
+import { materialise } from '../manifest/agent/materialise.js'
+import type { ManifestReading, ManifestTest } from '../manifest/parse/parse.js'
+import { untargetedIn } from '../manifest/parse/untargeted.js'
 import { findingAlone } from './alone.js'
 import {
   type AnalysisFinding,

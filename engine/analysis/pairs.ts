@@ -1,6 +1,6 @@
 // Findings about two policies: together they can never pass, or one makes the other superfluous.
 import { quote } from '../check/quote.js'
-import { diffPolicy, effectOn } from '../impact/diff-policy.js'
+import { diffPolicy, effectOn } from '../impact/diff/policy.js'
 import { conflictIn } from './conflict.js'
 import { type AnalysisFinding, type Examined, findingAbout, placeInWords, valuesIn } from './examined.js'
 import { factsInWords } from './fact-words.js'

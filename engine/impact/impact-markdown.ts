@@ -13,7 +13,7 @@ import {
   stepWords,
   summaryOf,
 } from './impact-words.js'
-import type { Cause } from './replay-result.js'
+import type { Cause } from './replay/result.js'
 
 interface MarkdownOptions {
   /** Where the files of the new policies are, such as `https://…/blob/<commit>`; null for no links. */

@@ -10,7 +10,7 @@ import {
   stepWords,
   summaryOf,
 } from './impact-words.js'
-import type { Cause, StepPlace } from './replay-result.js'
+import type { Cause, StepPlace } from './replay/result.js'
 
 /** Summary, a row for each policy, the steps that change or are blocked first, and findings; not yet safe for a terminal. */
 export function impactText(shown: ShownReplay): string[] {

@@ -3,8 +3,8 @@ import type { DryRunReport } from '@svc/schemas'
 import type { Finding } from '../findings/finding.js'
 import { counted } from '../findings/words.js'
 import type { TaskCounts } from './impact.js'
-import { isNeverApplied } from './replay-findings.js'
-import type { Flip, Outcome, PolicyTally, ReplayResult, StepPlace } from './replay-result.js'
+import { isNeverApplied } from './replay/findings.js'
+import type { Flip, Outcome, PolicyTally, ReplayResult, StepPlace } from './replay/result.js'
 
 /** What becomes of tasks, the worst first. */
 export const taskChanges = [

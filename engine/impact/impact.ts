@@ -1,10 +1,10 @@
 // What a change of policies would do to the recorded tasks of several agents, each task given whole.
 import type { JsonMap, Step } from '@svc/schemas'
-import { compareTasks } from './compare-tasks.js'
-import { createList } from './replay-list.js'
-import type { ReplayPolicy } from './replay-policies.js'
-import type { Flip, Listed } from './replay-result.js'
-import type { TaskChange } from './replay-tasks.js'
+import { compareTasks } from './replay/compare-tasks.js'
+import { createList } from './replay/list.js'
+import type { ReplayPolicy } from './replay/policies.js'
+import type { Flip, Listed } from './replay/result.js'
+import type { TaskChange } from './replay/tasks.js'
 
 /** What a change does to tasks: numbers of tasks, and of all their steps. */
 export interface TaskCounts {

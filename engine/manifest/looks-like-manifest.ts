@@ -1,5 +1,5 @@
 // Which YAML files of a folder are manifests, by their texts.
-import { readYaml } from './read-yaml.js'
+import { readYaml } from './yaml/read-yaml.js'
 
 /**
  * True for a text with `policies` at the top level, and for one that names rules: a manifest whose `policies` is misspelt or

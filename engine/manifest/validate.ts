@@ -2,13 +2,13 @@
 import type { Manifest } from '@svc/schemas'
 import { bracketed, quote } from '../check/quote.js'
 import { byPlace, type Finding, findingAt, startOf } from '../findings/finding.js'
-import { type Coverage, coverageOf, type PolicyCoverage, type Tally } from './coverage.js'
+import { waiverEnd } from './agent/waiver-days.js'
 import { isTestFile, manifestsOfTestFile, testFilesOf } from './file-names.js'
 import { isManifest, looksLikeTests } from './looks-like-manifest.js'
-import { type ManifestReading, parseManifest } from './parse.js'
-import { chosenOf, type LocatedTest, resultsOf, type SourceFile, type Suite, suiteOf } from './suites.js'
-import { setsByAgent } from './test.js'
-import { waiverEnd } from './waiver-days.js'
+import { type ManifestReading, parseManifest } from './parse/parse.js'
+import { type Coverage, coverageOf, type PolicyCoverage, type Tally } from './tests/coverage.js'
+import { chosenOf, type LocatedTest, resultsOf, type SourceFile, type Suite, suiteOf } from './tests/suites.js'
+import { setsByAgent } from './tests/test.js'
 
 export interface ValidationOptions {
   /** `required`: a manifest without tests is an error; `some`: all files together need one. */

@@ -1,7 +1,7 @@
 // An evaluation as JSON text. Passed results are the same in every answer, so they are serialised once and cut from one
 // text: JSON.stringify of a hundred results costs more than their evaluation.
 import type { Evaluation, PolicyResult } from '@svc/schemas'
-import type { LocalEvaluation } from './local-evaluation.js'
+import type { LocalEvaluation } from './decisions/local-evaluation.js'
 
 /** The results that all decisions share, as the items of a JSON list, each with a comma before it. */
 interface SharedText {

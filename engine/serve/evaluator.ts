@@ -11,8 +11,8 @@ import { messageOf } from '../policy/messages.js'
 import type { LoadedPolicies, PolicySource } from '../source/source.js'
 import { isGoverned } from '../source/state.js'
 import { type Evaluating, Task } from '../task/task.js'
-import type { LocalEvaluation } from './local-evaluation.js'
-import type { LocalTask } from './task.js'
+import type { LocalEvaluation } from './decisions/local-evaluation.js'
+import type { LocalTask } from './tasks/task.js'
 
 export interface Evaluator {
   /** `happened`: the step is recorded, not intended. */

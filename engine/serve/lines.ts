@@ -4,8 +4,8 @@ import { toolsMember } from '../rules/selection/task-tools.js'
 import type { ManifestInEffect } from '../source/source.js'
 import { payloadsMember } from '../task/logged.js'
 import type { TraceLine } from '../trace/sinks/sink.js'
-import type { LocalEvaluation } from './local-evaluation.js'
-import { type OpenDecision, violationsOf } from './open-decision.js'
+import type { LocalEvaluation } from './decisions/local-evaluation.js'
+import { type OpenDecision, violationsOf } from './decisions/open-decision.js'
 
 /** What the engine adds to the line of a step. */
 export interface StepFacts {

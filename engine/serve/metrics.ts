@@ -1,7 +1,7 @@
 // Counters of the local engine for Prometheus (text exposition format 0.0.4).
 import type { EngineHealth, Evaluation } from '@svc/schemas'
 import type { LoadedPolicies } from '../source/source.js'
-import type { Decisions } from './decisions.js'
+import type { Decisions } from './decisions/decisions.js'
 
 type DecisionCounts = ReturnType<Decisions['counts']>
 

@@ -2,7 +2,7 @@
 // that agent, and stored as its steps.
 import { quote } from '../check/quote.js'
 import type { PolicySource } from '../source/source.js'
-import { escaped, maxName } from './blocked-line.js'
+import { escaped, maxName } from './decisions/operator-lines.js'
 import { ServeError } from './errors.js'
 
 /** Further ids are not reported: a client may send an id of its own with each task. */

@@ -1,5 +1,5 @@
 // From versions of manifests to policies in effect.
-import { materialise, waivedUntil } from '../manifest/materialise.js'
+import { materialise, waivedUntil } from '../manifest/agent/materialise.js'
 import { compileValid } from '../policy/compile.js'
 import type { PolicyInput } from '../policy/policy-input.js'
 import type { LoadedPolicies, ManifestInEffect } from './source.js'

@@ -1,7 +1,7 @@
 // Reads the files of a validation: manifests and the tests beside them.
 import { readFile, stat } from 'node:fs/promises'
 import { isTestFile, manifestsOfTestFile, testFilesOf } from '../manifest/file-names.js'
-import type { SourceFile } from '../manifest/suites.js'
+import type { SourceFile } from '../manifest/tests/suites.js'
 import { yamlFilesIn } from './policy-files.js'
 
 /** Files that are open at a time. */

@@ -1,8 +1,8 @@
 // The parts of a manifest that are not in effect, by name and position.
 import { isMap } from '@svc/proof'
 import type { DroppedPolicy, JsonMap } from '@svc/schemas'
-import type { ManifestReading } from '../manifest/parse.js'
-import { readYaml } from '../manifest/read-yaml.js'
+import type { ManifestReading } from '../manifest/parse/parse.js'
+import { readYaml } from '../manifest/yaml/read-yaml.js'
 
 /** docs/design/engine.md §4. */
 const maxPolicies = 1000

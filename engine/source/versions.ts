@@ -2,7 +2,7 @@
 import type { DroppedPolicy, Manifest } from '@svc/schemas'
 import type { Finding } from '../findings/finding.js'
 import { isManifest } from '../manifest/looks-like-manifest.js'
-import { parseManifest } from '../manifest/parse.js'
+import { parseManifest } from '../manifest/parse/parse.js'
 import type { PolicyFile } from './policy-files.js'
 import { type Rejected, rejectedOf } from './rejected.js'
 

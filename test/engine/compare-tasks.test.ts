@@ -2,7 +2,7 @@
 import { createReplay, samePolicies } from '@svc/engine/parts'
 import type { JsonMap, Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
-import { compareTasks } from '../../engine/impact/compare-tasks.js'
+import { compareTasks } from '../../engine/impact/replay/compare-tasks.js'
 import { policyDefaults } from '../support/engine/policy.js'
 import { numbers, pick, type Random, randomGiven, randomPair } from '../support/engine/policy-pairs.js'
 

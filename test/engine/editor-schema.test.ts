@@ -5,7 +5,7 @@ import { createChecker, manifestSchema, parseTestFile, readYaml, testFileSchema 
 import { documents, type JsonMap } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { approvalSnippet, policySnippet, testSnippet, waiverSnippet } from '../../engine/manifest/snippets.js'
+import { approvalSnippet, policySnippet, testSnippet, waiverSnippet } from '../../engine/manifest/editor/snippets.js'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8')

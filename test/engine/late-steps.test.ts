@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Behavior } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openDecisionFile } from '../../engine/serve/decision-file.js'
+import { openDecisionFile } from '../../engine/serve/decisions/file.js'
 import { baselineSource } from '../../engine/source/baseline.js'
 import { engineHere } from '../support/engine/local-engine.js'
 

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { manifestKinds } from '../../engine/findings/manifest-kinds.js'
 import { yamlKinds } from '../../engine/findings/yaml-kinds.js'
-import { unknownWordsIn } from '../../engine/manifest/unknown-words.js'
+import { unknownWordsIn } from '../../engine/manifest/parse/unknown-words.js'
 
 const folder = new URL('../cases/manifests/', import.meta.url)
 const textOf = (name: string) => readFileSync(new URL(name, folder), 'utf8')

@@ -7,8 +7,8 @@ import type {
   JsonMap,
   RecordRequest,
 } from '@svc/schemas'
+import type { LocalEvaluation } from '../../engine/serve/decisions/local-evaluation.js'
 import type { LocalEngine } from '../../engine/serve/engine.js'
-import type { LocalEvaluation } from '../../engine/serve/local-evaluation.js'
 import { baselineVersion } from '../../engine/source/baseline.js'
 import { loadVersions } from '../../engine/source/load.js'
 import type { LoadedPolicies } from '../../engine/source/source.js'

@@ -1,5 +1,5 @@
 // The parameters of a rule: one JSON Schema, from which their type follows, and the parts that several schemas share.
-// `x-editor` names the definition of such a part in the schema for editors (engine/manifest/rule-schemas.ts).
+// `x-editor` names the definition of such a part in the schema for editors (engine/manifest/editor/rule-schemas.ts).
 import type { JsonMap } from '@svc/schemas'
 
 /** Schema of a rule's parameters. */

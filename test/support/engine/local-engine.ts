@@ -1,6 +1,7 @@
 // The local engine in this process, with a trace in memory.
-import type { DecisionFile } from '../../../engine/serve/decision-file.js'
-import { createDecisions, type Decisions } from '../../../engine/serve/decisions.js'
+
+import { createDecisions, type Decisions } from '../../../engine/serve/decisions/decisions.js'
+import type { DecisionFile } from '../../../engine/serve/decisions/file.js'
 import { createEngine, type EngineParts, type LocalEngine } from '../../../engine/serve/engine.js'
 import { createMemory } from '../../../engine/serve/memory.js'
 import { createMeter } from '../../../engine/serve/metrics.js'
