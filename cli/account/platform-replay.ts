@@ -1,9 +1,9 @@
 // `svc replay --platform`: the platform replays its recorded tasks of a period, as a dry run.
 import { type Cause, type Listed, neverApplied, type ReplayResult } from '@svc/engine/parts'
 import { type DryRunManifest, type DryRunReport, type DryRunRequest, isoTime } from '@svc/schemas'
-import { baselineWord, type ReadManifest } from '../manifests/replay-input.js'
-import type { ReplayReport } from '../manifests/replay-report.js'
-import type { ReplayCommandOptions } from '../manifests/replay-run.js'
+import { baselineWord, type ReadManifest } from '../manifests/replay/input.js'
+import type { ReplayReport } from '../manifests/replay/report.js'
+import type { ReplayCommandOptions } from '../manifests/replay/run.js'
 import { agentOf } from './agent-names.js'
 import { openClient } from './client.js'
 import { endOption, timeOption } from './time-option.js'

@@ -2,7 +2,7 @@
 import { rules } from '@svc/engine'
 import { findingKinds } from '@svc/engine/parts'
 import type { Command } from 'commander'
-import { formatNames } from '../import/formats.js'
+import { formatNames } from '../import/reading/formats.js'
 import { bashScript } from './bash.js'
 import { fishScript } from './fish.js'
 import { type KnownWords, wordsOf } from './words.js'

@@ -2,12 +2,12 @@
 import { didYouMean } from '@svc/engine/parts'
 import { shellWord } from '../called-as.js'
 import { UsageError } from '../errors.js'
-import { defaultStart } from './default-start.js'
-import { firstValueIn } from './document.js'
-import { type FormatName, formatNames, formatOf } from './formats.js'
-import { type ImportOptions, isSessionFormat } from './options.js'
-import { withSources } from './source.js'
-import { listed } from './words.js'
+import { defaultStart } from './reading/default-start.js'
+import { firstValueIn } from './reading/document.js'
+import { type FormatName, formatNames, formatOf } from './reading/formats.js'
+import { type ImportOptions, isSessionFormat } from './reading/options.js'
+import { withSources } from './reading/source.js'
+import { listed } from './reading/words.js'
 
 /** How the import was called. */
 export interface ImportCall {

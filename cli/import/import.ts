@@ -1,7 +1,7 @@
 // `svc import`: converts recorded runs, spans and traces into steps, in a file or on a platform.
 import { Command } from 'commander'
-import { defaultStart } from './default-start.js'
-import type { ImportOptions } from './options.js'
+import { defaultStart } from './reading/default-start.js'
+import type { ImportOptions } from './reading/options.js'
 
 const example = (svc: string) => `
 Examples:

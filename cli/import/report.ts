@@ -1,10 +1,10 @@
 // The report of an import, as text or JSON.
 import { printable } from '@svc/proof'
 import { type GuessedTool, toolsYaml } from './guesses.js'
-import type { Remarks } from './reader.js'
-import type { Survey } from './survey.js'
-import type { ImportCounts } from './target.js'
-import { countOf } from './words.js'
+import type { Remarks } from './reading/reader.js'
+import type { Survey } from './reading/survey.js'
+import { countOf } from './reading/words.js'
+import type { ImportCounts } from './target/target.js'
 
 export interface ImportReport {
   readonly survey: Survey

@@ -11,10 +11,10 @@ import {
   toolsIn,
 } from '@svc/engine/parts'
 import { UsageError } from '../errors.js'
-import { documentIn } from './document.js'
-import type { ImportPlan } from './options.js'
-import { type Fault, type ImportReader, isFault, noRemarks } from './reader.js'
-import type { Source } from './source.js'
+import { documentIn } from './reading/document.js'
+import type { ImportPlan } from './reading/options.js'
+import { type Fault, type ImportReader, isFault, noRemarks } from './reading/reader.js'
+import type { Source } from './reading/source.js'
 
 interface Run {
   /** Position among the lines and documents, from 0; it sets the time of the run. */

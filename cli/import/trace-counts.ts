@@ -1,7 +1,7 @@
 // The lines of a trace that are no steps: counted, because they are not imported.
 import type { TraceLineReading } from '@svc/engine/parts'
-import type { Remarks } from './reader.js'
-import { countOf, listed } from './words.js'
+import type { Remarks } from './reading/reader.js'
+import { countOf, listed } from './reading/words.js'
 
 export function createLineCounts() {
   const count = { evaluations: 0, unrecorded: 0, incidents: 0, gaps: 0, ended_tasks: 0, other_lines: 0 }

@@ -10,10 +10,10 @@ import {
 } from '@svc/engine/parts'
 import { parseJson } from '@svc/proof'
 import { type Behavior, canonicalType, type Step } from '@svc/schemas'
-import { createGroups } from './groups.js'
-import type { ImportPlan } from './options.js'
-import type { Fault, ImportReader } from './reader.js'
-import type { Source } from './source.js'
+import { createGroups } from './reading/groups.js'
+import type { ImportPlan } from './reading/options.js'
+import type { Fault, ImportReader } from './reading/reader.js'
+import type { Source } from './reading/source.js'
 import { createLineCounts } from './trace-counts.js'
 
 /** A line with its position among the lines of all files. */

@@ -2,9 +2,9 @@
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { placeOfLine } from '@svc/adapters/sessions'
-import { firstValueIn } from '../document.js'
-import type { FormatName } from '../formats.js'
-import { baseName, type Source } from '../source.js'
+import { firstValueIn } from '../reading/document.js'
+import type { FormatName } from '../reading/formats.js'
+import { baseName, type Source } from '../reading/source.js'
 
 /** True for a file that an import of a folder reads: folders of agents have other files as well. */
 export function isTranscript(format: FormatName, path: string): boolean {

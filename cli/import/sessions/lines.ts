@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { type LineReading, readLine, valuesOfSession } from '@svc/adapters/sessions'
 import { readLines } from '@svc/engine/parts'
-import { documentIn } from '../document.js'
+import { documentIn } from '../reading/document.js'
 
 /** A line with its value, or with the reason why it has none; `torn` is the beginning of one. */
 export type SessionFileLine = {

@@ -1,8 +1,8 @@
 // Where each session is in the files: the first reading notes it, so that the second one reads one session after the other.
 import { statSync } from 'node:fs'
 import { type CodingFormatName, type LinePlace, placeOfLine } from '@svc/adapters/sessions'
-import type { Fault, Seen } from '../reader.js'
-import { baseName, type Source } from '../source.js'
+import type { Fault, Seen } from '../reading/reader.js'
+import { baseName, type Source } from '../reading/source.js'
 import { type FileRange, linesOf } from './lines.js'
 
 /** Consecutive lines of one session in a file. */

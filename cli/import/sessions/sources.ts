@@ -1,9 +1,9 @@
 // The files of an import of sessions.
 import { statSync } from 'node:fs'
 import { UsageError } from '../../errors.js'
-import type { FormatName } from '../formats.js'
-import { isSessionFormat } from '../options.js'
-import type { Source } from '../source.js'
+import type { FormatName } from '../reading/formats.js'
+import { isSessionFormat } from '../reading/options.js'
+import type { Source } from '../reading/source.js'
 import { companionsOf, isTranscript } from './companions.js'
 
 /** The files that have transcripts; a session of Claude Code is read with the files of its sub-agents. */

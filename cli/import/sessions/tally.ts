@@ -1,7 +1,7 @@
 // What is in the files besides acts, counted by kind, so that an import leaves nothing out silently.
 import type { OtherLine } from '@svc/adapters/sessions'
-import type { Remarks } from '../reader.js'
-import { countOf } from '../words.js'
+import type { Remarks } from '../reading/reader.js'
+import { countOf } from '../reading/words.js'
 import type { Places } from './places.js'
 
 /** Kinds in memory and in the report for programs; others are counted together. */
