@@ -69,33 +69,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Rooms and loose files of a package from the top to the ground: each may import those after it. */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   proof: ['index.ts', 'attacks', 'verify', 'bundle', 'notes', 'record', 'tree', 'json', 'printable.ts'],
-  engine: [
-    'index.ts',
-    'parts.ts',
-    'serve',
-    'trace/sinks',
-    'trace/memory',
-    'trace/recall',
-    'trace/delivery',
-    'trace/journal',
-    'source',
-    'analysis',
-    'impact',
-    'rejudge',
-    'convert',
-    'manifest',
-    'findings',
-    'task',
-    'policy',
-    'memory',
-    'agent',
-    'rules',
-    'pattern',
-    'environment.ts',
-    'stop-signal.ts',
-    'check',
-    'files',
-  ],
+  // biome-ignore format: one package, one line
+  engine: ['index.ts', 'parts.ts', 'serve', 'trace/sinks', 'trace/memory', 'trace/recall', 'trace/delivery', 'trace/journal', 'source', 'analysis', 'impact', 'rejudge', 'convert', 'manifest', 'findings', 'task', 'policy', 'memory', 'agent', 'rules', 'pattern', 'environment.ts', 'stop-signal.ts', 'check', 'files'],
   report: ['index.ts', 'bundle', 'render.ts', 'pdf', 'oscal', 'charts', 'tally', 'controls', 'content', 'governance'],
   // biome-ignore format: one package, one line
   cli: ['main.ts', 'completion', 'audit', 'git', 'account', 'serve', 'explain', 'manifests', 'import', 'rules', 'port.ts', 'called-as.ts', 'errors.ts'],
@@ -176,20 +151,14 @@ describe('rooms', () => {
   })
 
   it('no file imports itself by way of others', () => {
-    const next = new Map<string, string[]>()
-    for (const { from, to } of imports) next.set(from, [...(next.get(from) ?? []), to])
-    const reached = (start: string) => {
-      const seen = new Set<string>()
-      const pending = [...(next.get(start) ?? [])]
-      for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
-        if (seen.has(file)) continue
-        seen.add(file)
-        pending.push(...(next.get(file) ?? []))
-      }
-      return seen
-    }
-    const circular = sources.filter((file) => reached(file).has(file))
-    expect(circular).toEqual([])
+    expect(circular(imports)).toEqual([])
+  })
+
+  it('no folder of proof and engine imports itself by way of others', () => {
+    const folders = imports
+      .filter(({ from, to }) => ['proof', 'engine'].some((name) => within(from, name) && within(to, name)))
+      .map(({ from, to }) => ({ from: dirname(from), to: dirname(to) }))
+    expect(circular(folders.filter(({ from, to }) => from !== to))).toEqual([])
   })
 })
 
@@ -371,10 +340,36 @@ describe('size', () => {
     expect(tests.map((path) => ({ path, lines: linesOf(path) })).filter(({ lines }) => lines > 400)).toEqual([])
   })
 
+  it('keeps folders to 25 files', () => {
+    /** Still to be divided. */
+    const undivided = ['report/pdf', 'report/tally']
+    const folders = new Set(sources.map((path) => dirname(path)))
+    const filesIn = (folder: string) => sources.filter((path) => dirname(path) === folder).length
+    const large = [...folders].filter((folder) => filesIn(folder) > 25 && !undivided.includes(folder))
+    expect(large).toEqual([])
+  })
+
   it('keeps functions to 60 lines', () => {
     expect(sources.filter((path) => !isFixed(path)).flatMap(longFunctions)).toEqual([])
   })
 })
+
+/** Files, or folders, that import themselves by way of others. */
+function circular(found: readonly Import[]): string[] {
+  const next = new Map<string, string[]>()
+  for (const { from, to } of found) next.set(from, [...(next.get(from) ?? []), to])
+  const reached = (start: string) => {
+    const seen = new Set<string>()
+    const pending = [...(next.get(start) ?? [])]
+    for (let one = pending.pop(); one !== undefined; one = pending.pop()) {
+      if (seen.has(one)) continue
+      seen.add(one)
+      pending.push(...(next.get(one) ?? []))
+    }
+    return seen
+  }
+  return [...next.keys()].filter((one) => reached(one).has(one))
+}
 
 /** Functions of a file, from the line that declares one to the brace that closes it in the first column. */
 function longFunctions(path: string): string[] {
