@@ -28,7 +28,7 @@ import { type Report, reportJson, reportOf, sentenceOf } from './report/report.j
 import { summaryOf } from './report/summary.js'
 import { UsageError } from './usage-error.js'
 
-/** What a run takes from outside. The current folder is the workspace. */
+/** The outside of a run. The current folder is the workspace. */
 export interface Outside {
   readonly env: Environment
   readonly workspace: string
@@ -155,7 +155,7 @@ async function assertNoLink(input: string, path: string): Promise<void> {
   }
 }
 
-/** Where the files of the commit are on the web. */
+/** The address of the files of the commit on the web. */
 function addressOf({ GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_SHA }: Environment): string | null {
   const address = `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/blob/${GITHUB_SHA}`
   return /^https?:\/\/[\w.:-]+\/[\w.-]+\/[\w.-]+\/blob\/[0-9a-f]{40,64}$/.test(address) ? address : null

@@ -1,4 +1,4 @@
-// What a command rejects.
+// Errors of commands.
 
 /** A file or an option cannot be used; each line of the message is a reason with its correction. */
 export class InputError extends Error {

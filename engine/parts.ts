@@ -1,4 +1,4 @@
-// What the other packages of this repository use of the engine beyond `index.ts`. Names here change without notice.
+// The names that other packages of this repository use of the engine beyond `index.ts`. They change without notice.
 export { attributesOf } from './agent/registration.js'
 export { compareLevels } from './agent/risk.js'
 export { type Analysis, analyse, type ReadManifest } from './analysis/analyse.js'

@@ -1,6 +1,6 @@
 // The request to stop a program: a signal, or the end of the shell through which npm runs it.
 
-/** How long the program outlives its shell at most, ms. */
+/** The longest time that the program outlives its shell, ms. */
 const checkIntervalMs = 500
 
 /**

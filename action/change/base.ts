@@ -30,7 +30,7 @@ export function findBase({ base_ref }: Inputs, env: Environment, repository: Rep
   const found = wanted.refs.map(repository.commitOf).find((commit) => commit !== null) ?? null
   if (found === null) return { base: null, note: notCompared(missing(wanted.name, repository.is_shallow)) }
   const head = repository.commitOf('HEAD')
-  // What others have changed on the base since then does not belong to this change.
+  // Changes by others on the base since then do not belong to this change.
   const commit = (head && repository.forkPoint(found, head)) ?? found
   return { base: { commit, name: wanted.name }, note: null }
 }

@@ -1,4 +1,4 @@
-// What a change makes stricter or looser: the manifests of the workspace against those of the base.
+// Compares the manifests of the workspace with those of the base: what becomes stricter or looser.
 import { validateFiles } from '@svc/engine'
 import {
   type DiffReport,

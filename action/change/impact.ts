@@ -1,4 +1,4 @@
-// What the policies would have done to recorded tasks.
+// The effect of the policies on recorded tasks.
 import { createReadStream } from 'node:fs'
 import { parseManifest, readTrace } from '@svc/engine'
 import {

@@ -1,4 +1,4 @@
-// Which files of the workspace a path or a pattern selects.
+// The files of the workspace that a path or a pattern selects.
 import { posix } from 'node:path'
 import { isLeftOut, isYamlFile } from '@svc/engine/parts'
 

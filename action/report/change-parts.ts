@@ -1,4 +1,4 @@
-// What the change means, in the summary.
+// The effect of the change, in the summary.
 import { changeLegend, counted, diffMarkdown, limited, markdownCode, markdownText } from '@svc/engine/parts'
 import type { Comparison } from '../change/compare.js'
 

@@ -1,4 +1,4 @@
-// What recorded tasks would have met, in the summary.
+// The impact on recorded tasks, in the summary.
 import { counted, impactMarkdown } from '@svc/engine/parts'
 import type { Report } from './report.js'
 

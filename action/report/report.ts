@@ -23,7 +23,7 @@ export interface Totals {
 
 export interface Report {
   readonly validation: Validation
-  /** What could not be done, and why. */
+  /** Notes on work that could not be done, with the reasons. */
   readonly notes: readonly Annotation[]
   readonly comparison: Comparison | null
   readonly impact: Impact | null
@@ -51,7 +51,7 @@ export function reportOf(
   return { ...parts, totals, valid, failed: fail_on !== 'never' && is_bad }
 }
 
-/** What is not compared could be looser. */
+/** A manifest that is not compared could be looser. */
 function takesAway({ comparison }: Pick<Parts, 'comparison'>, { looser, ungoverned_agents }: Totals): boolean {
   const hits = comparison?.report.manifests.flatMap(({ agents }) => agents.flatMap(({ policies }) => policies)) ?? []
   return (

@@ -1,7 +1,7 @@
-// What the lines of a coding agent's transcript say, whichever agent wrote them.
+// The meaning of the lines of a coding agent's transcript, the same for every agent.
 import type { JsonMap } from '@svc/schemas'
 
-/** Who refused a call before it ran: a person who was asked, or a rule of the agent. */
+/** The refuser of a call before it ran: a person who was asked, or a rule of the agent. */
 export type Refusal = 'person' | 'rule'
 
 /** A part of one answer of a model, which may be spread over several lines. */
@@ -19,7 +19,7 @@ export interface ModelPart {
   readonly is_last: boolean
   /** The model failed; the texts say how. */
   readonly is_error: boolean
-  /** What the agent was allowed to do, where it is new. */
+  /** The permissions of the agent, if they are new. */
   readonly context: JsonMap
 }
 
@@ -56,7 +56,7 @@ export interface ResultAct {
 export interface ReceivedAct {
   readonly kind: 'received'
   readonly content: unknown
-  /** When it was written, if not when its line was; ms since 1970. */
+  /** The time when it was written, if not when its line was; ms since 1970. */
   readonly time: number | null
   readonly meta: JsonMap
 }
@@ -109,7 +109,7 @@ export interface SessionLine {
 /** Reads the lines of one session, in their order. */
 export interface LineReader {
   readonly read: (value: JsonMap) => SessionLine
-  /** What the last lines say, if none follows. */
+  /** The acts of the last lines, if no line follows. */
   readonly rest: () => readonly Act[]
 }
 

@@ -1,4 +1,4 @@
-// What a line of the role user says: the user's own words, results of tools, and what the program put in.
+// The content of a line of the role user: the user's own words, results of tools, and text that the program put in.
 import type { JsonMap } from '@svc/schemas'
 import { type Act, type OtherLine, otherLine } from './act.js'
 import { resultOf } from './claude-results.js'
@@ -36,7 +36,7 @@ interface Words {
   readonly other: OtherLine | null
 }
 
-/** What a person wrote, without what the program put around it. */
+/** The text that a person wrote, without the text that the program put around it. */
 function wordsOf(blocks: readonly JsonMap[], meta: JsonMap): Words {
   const texts = blocks.map(textOfBlock)
   const whole = texts

@@ -99,7 +99,7 @@ function attachmentReading({ attachment }: JsonMap): Reading {
 
 function assistantReading(value: JsonMap, message: JsonMap): Reading {
   const is_error = value.isApiErrorMessage === true
-  // What the program wrote in the place of a model.
+  // Text that the program wrote in the place of a model.
   if (message.model === '<synthetic>' && !is_error)
     return { acts: [], others: [otherLine('assistant synthetic', true)] }
   const blocks = blocksOf(message.content)

@@ -49,7 +49,7 @@ export function createCodexItems(): CodexItems {
   const calls = createRecent()
   let time: number | null = null
 
-  /** What the model did, after the messages before it. */
+  /** The act of the model, after the messages before it. */
   const done = (...acts: readonly Act[]): ItemReading => {
     const { acts: before, others } = messages.release()
     return { acts: [...before, ...acts], others }

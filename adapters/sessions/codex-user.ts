@@ -58,7 +58,7 @@ function comparable(content: unknown): string {
   return typeof text === 'string' ? text.trim() : JSON.stringify(text)
 }
 
-/** What the program writes in the role of the user, by its beginning; null for other text. */
+/** The kind of a text that the program writes in the role of the user, by its beginning; null for other text. */
 function injectionIn(text: unknown): string | null {
   if (typeof text !== 'string') return null
   const [, tag = ''] = /^\s*<([a-z_]+(?: instructions)?)>/.exec(text) ?? []

@@ -107,7 +107,7 @@ interface Subagent {
   readonly depth: number
 }
 
-/** What is known of the start of a sub-agent; null for the session of a user. */
+/** The known facts about the start of a sub-agent; null for the session of a user. */
 function spawnOf({ source, parent_thread_id }: JsonMap): JsonMap | null {
   const started = isMap(source) ? source.subagent : undefined
   if (started === undefined && typeof parent_thread_id !== 'string') return null

@@ -87,7 +87,7 @@ const codex: Tools = {
 
 const tools: Readonly<Record<CodingFormatName, Tools>> = { 'claude-code': claudeCode, codex }
 
-/** What is known of a tool of the agent; null for a tool of a user or a server, whose name must be guessed. */
+/** The known facts about a tool of the agent; null for a tool of a user or a server, whose name must be guessed. */
 export function knownTool(format: CodingFormatName, name: string): KnownTool | null {
   return (Object.hasOwn(tools[format], name) && tools[format][name]) || null
 }

@@ -46,7 +46,7 @@ export interface LinePlace {
   readonly is_act: boolean
 }
 
-/** Where a value belongs; null for another value. */
+/** The place to which a value belongs; null for another value. */
 export function placeOfLine(format: CodingFormatName, value: unknown): LinePlace | null {
   if (!isMap(value)) return null
   const time = typeof value.timestamp === 'string' ? parseTimestamp(value.timestamp) : null

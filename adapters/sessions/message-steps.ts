@@ -56,7 +56,7 @@ export function agentAnswerBody(step_name: string, { id, content, is_error }: Re
   }
 }
 
-/** What a sub-agent in the background reports. */
+/** The report of a sub-agent in the background. */
 export function noticeBody(content: unknown): Body {
   return {
     step_type: 'step.message',

@@ -2,7 +2,7 @@
 import type { Body } from '@svc/engine/parts'
 import type { SessionFacts } from './act.js'
 
-/** What acts in a session: the agent, or one of its sub-agents. */
+/** An actor in a session: the agent, or one of its sub-agents. */
 export interface Actor {
   /** Null for the agent of the session. */
   readonly id: string | null
@@ -22,7 +22,7 @@ export interface Slot {
   readonly line: string | null
   /** The folder in which the agent worked; null when it is unknown. */
   readonly folder: string | null
-  /** What was known about the session. */
+  /** The known facts about the session. */
   readonly facts: SessionFacts
   /** True when no later line changes the steps. */
   settled: boolean

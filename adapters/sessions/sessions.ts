@@ -1,4 +1,4 @@
-// What reads transcripts of coding agents (docs/adr/0054-coding-agent-transcripts.md).
+// Readers of transcripts of coding agents (docs/adr/0054-coding-agent-transcripts.md).
 export type { OtherLine } from './act.js'
 export type { CodingFormatName } from './known-tools.js'
 export {

@@ -23,7 +23,7 @@ export interface OpenCall {
   result: ResultAct | null
 }
 
-/** When and in which session a line was written. */
+/** The time and the session of a line. */
 export type Moment = Pick<Slot, 'time' | 'has_time' | 'line' | 'folder' | 'facts'>
 
 /** All threads of a session, and its calls without a result by their ids. */
@@ -93,7 +93,7 @@ export function threadOf(
   threads.set(id, thread)
   if (spawn !== null) {
     spawn.started = thread
-    // That it started is certain; its answer becomes a step of its own.
+    // It has certainly started; its answer becomes a step of its own.
     spawn.slot.settled = true
   }
   return thread

@@ -1,4 +1,4 @@
-// What each act of a line means for the agent or sub-agent that it is of.
+// Applies each act of a line to its agent or sub-agent.
 import type { Body } from '@svc/engine/parts'
 import type { Act, CallAct, ModelPart, ResultAct, SessionLine, Usage } from './act.js'
 import { knownTool } from './known-tools.js'

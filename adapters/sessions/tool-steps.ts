@@ -124,7 +124,7 @@ function merged(first: JsonMap, later: JsonMap): JsonMap {
   return result
 }
 
-/** What policies read of the arguments: the command, the path, the host. */
+/** The arguments that policies read: the command, the path, the host. */
 function factsOf(known: KnownTool | null, input: JsonMap, folder: string | null): JsonMap {
   if (known === null) return {}
   const command = firstOf(input, known.command)

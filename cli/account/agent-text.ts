@@ -5,7 +5,7 @@ import { indented, type Screen, short } from './columns.js'
 import { table } from './table.js'
 import { valuesText } from './values-text.js'
 
-/** What governs an agent, as the platform knows it. */
+/** The policies and stops of an agent, as the platform knows them. */
 export interface GoverningFacts {
   readonly agent: Agent
   readonly policies: readonly Policy[]

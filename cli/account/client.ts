@@ -25,7 +25,7 @@ export interface Client extends Screen {
 
 /** The answer of one of several attempts. */
 export type Attempt<T> = {
-  /** When the platform asks to be called again; null where it does not. */
+  /** The time when the platform asks to be called again; null where it does not. */
   readonly retry_seconds: number | null
 } & (
   | { readonly body: T; readonly error: null }

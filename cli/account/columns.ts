@@ -6,9 +6,9 @@ import { table } from './table.js'
 /** The line length of texts. */
 const maxWidth = 100
 
-/** Where the lines go. */
+/** The destination of the lines. */
 export interface Screen {
-  /** How this command is called. */
+  /** The name by which this command was called. */
   readonly svc: string
   /** Columns of the terminal; null for a file or a pipe. */
   readonly width: number | null

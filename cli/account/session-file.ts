@@ -11,7 +11,7 @@ export interface SavedSession {
   readonly url: string
   readonly access_token: string
   readonly refresh_token: string
-  /** When the access token expires, ms since 1970. */
+  /** The time when the access token expires, ms since 1970. */
   readonly until: number
 }
 

@@ -14,7 +14,7 @@ interface Answer {
   readonly body: unknown
   /** Code of the problem; null for a success. */
   readonly code: string | null
-  /** When the platform asks to be called again; null where it does not. */
+  /** The time when the platform asks to be called again; null where it does not. */
   readonly retry_seconds: number | null
 }
 
@@ -90,7 +90,7 @@ export interface SessionPlace {
   readonly path: string
   /** ms since 1970 */
   readonly now: () => number
-  /** How this command is called, for hints. */
+  /** The name by which this command was called, for hints. */
   readonly svc: string
 }
 

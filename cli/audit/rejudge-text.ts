@@ -4,7 +4,7 @@ import type { CommittedResult, RejudgeVerdict } from '@svc/schemas'
 
 type Mismatch = RejudgeVerdict['mismatches'][number]
 
-/** Why steps were not evaluated again, and what to do where something can be done. */
+/** The reason why steps were not evaluated again, and what to do where something can be done. */
 const reasons: Readonly<Record<RejudgeReason, string>> = {
   payload_erased: 'what they contain, or what an earlier step of their task contains, was erased',
   record_pruned: 'the entry was deleted after its retention; the archive of the platform holds it',

@@ -7,7 +7,7 @@ import type { RejudgeVerdict } from '@svc/schemas'
 import { progressBar } from '../import/progress.js'
 import { notRejudged, rejudgeHead, rejudgeLines } from './rejudge-text.js'
 
-/** What the verdict on a bundle says of its evaluations. Rejects with BundleError when the file changed meanwhile. */
+/** The verdict on the evaluations of a bundle. Rejects with BundleError when the file changed in the meantime. */
 export async function rejudgeBundle(path: string, policy: TrustPolicy, is_valid: boolean): Promise<Addition> {
   if (!is_valid) return { head: '', lines: [notRejudged], members: {}, holds: false }
   const bundle = await openBundle(path, policy)

@@ -15,7 +15,7 @@ export interface ReportOptions {
   readonly agents: readonly string[]
 }
 
-/** Whether one of them decides the content, besides the format. */
+/** True if one of them decides the content, besides the format. */
 export function isOfPeriod({ from, to, by, cutOff, agents }: ReportOptions): boolean {
   return [from, to, by, cutOff].some((one) => one !== undefined) || agents.length > 0
 }

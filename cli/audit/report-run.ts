@@ -14,10 +14,10 @@ import { openProgress, type ReportProgress } from './report-progress.js'
 
 const dayMs = 86_400_000
 const defaultDays = 30
-/** How long entries of the period may remain unsigned, and other reports in progress. */
+/** The longest time for which entries of the period may remain unsigned, and other reports in progress. */
 const maxWaitMs = 300_000
 const interruptions = ['SIGINT', 'SIGTERM'] as const
-/** How long the entry that holds the SHA-256 may remain unsigned: checkpoints are published every ten seconds. */
+/** The longest time for which the entry with the SHA-256 may remain unsigned: checkpoints are published every ten seconds. */
 const maxUnsignedMs = 30_000
 /** The longest pause between two calls, s: the platform may ask for more. */
 const maxPauseSeconds = 60

@@ -1,4 +1,4 @@
-// What can follow `svc` on a command line, read from the commands themselves.
+// The words that can follow `svc` on a command line, read from the commands themselves.
 import type { Argument, Command, Option } from 'commander'
 
 /** The values of an option or an argument: these words, the names of files, or anything. */

@@ -48,7 +48,7 @@ function violation(policy: ExplainedPolicy, past: readonly Step[], asks: boolean
   ]
 }
 
-/** What the person approves, and the body for /record on a line of its own, to be copied. */
+/** The action that the person approves, and the body for /record on a separate line, to be copied. */
 function approvalLines({ binds, unbound, gate }: ApprovalRequired): string[] {
   const approved = binds === null ? 'this very step' : `${binds.map((path) => `\`${path}\``).join(', ')} of this step`
   const open = unbound.map((path) => `\`${path}\``).join(', ')

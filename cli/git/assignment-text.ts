@@ -37,7 +37,7 @@ export function assignmentTable(
   return rowsWithNotes(screen, columns, rows)
 }
 
-/** What holds a version back, and what else differs from the manifest. */
+/** The reason that holds a version back, and other differences from the manifest. */
 export function assignmentNotes(assignment: Assignment | MadeAssignment): string[] {
   const { id, conditions, pinned_sha, head_sha, pin, skipped, waivers } = assignment
   const pinned = `stays at ${pinned_sha} until \`svc unpin-assignment ${id}\``

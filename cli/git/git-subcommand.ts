@@ -1,4 +1,4 @@
-// What the commands for manifests in Git share.
+// Options and parts of all commands for manifests in Git.
 import type { Subcommand } from '../account/subcommand.js'
 import { UsageError } from '../errors.js'
 

@@ -90,7 +90,7 @@ function connectedLines(svc: string, repository: Repository): string[] {
   return [...stateOf(svc, repository).lines, list]
 }
 
-/** What the options name. Throws UsageError unless it is one repository. */
+/** The repository that the options name. Throws UsageError unless they name one. */
 function addressIn({ url, owner, name, branch }: Readonly<Record<string, string>>) {
   const wanted = 'name the repository with `--url URL`, or with `--owner OWNER --name NAME` for GitHub'
   if (url === undefined && (owner === undefined || name === undefined)) throw new UsageError(wanted)

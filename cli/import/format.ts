@@ -9,9 +9,9 @@ import { type ImportOptions, isSessionFormat } from './reading/options.js'
 import { withSources } from './reading/source.js'
 import { listed } from './reading/words.js'
 
-/** How the import was called. */
+/** The call of the import. */
 export interface ImportCall {
-  /** How `svc` was called. */
+  /** The name by which `svc` was called. */
   readonly svc: string
   readonly file: string
   readonly options: ImportOptions

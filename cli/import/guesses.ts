@@ -1,11 +1,11 @@
-// What was guessed about tools, for a person to check: an entry for the file of `--tools` each.
+// Guesses about tools, for a person to check: an entry for the file of `--tools` each.
 import { meaningOf, type ToolMap } from '@svc/engine'
 import { type DoubtCode, type Guess, readYaml } from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'
 
 export interface GuessedTool {
   readonly tool: string
-  /** Why the guess can change a decision. */
+  /** The reason why the guess can change a decision. */
   readonly reasons: readonly string[]
   /** The meaning in the imported steps. */
   readonly guessed: JsonMap

@@ -19,7 +19,7 @@ import { unboundFinding } from './unbound.js'
 
 export interface ReadManifest {
   readonly file: string
-  /** What `parseManifest` returned. */
+  /** The result of `parseManifest`. */
   readonly reading: Pick<ManifestReading, 'value' | 'lines' | 'positionOf'>
   /** The tests of a file beside it. */
   readonly tests_beside?: readonly ManifestTest[]
@@ -53,7 +53,7 @@ export function analyse(manifests: readonly ReadManifest[]): Analysis {
   return { findings: all.toSorted(byPlace), policies: policies.length, goals }
 }
 
-/** What `svc validate` warns of as well: an analysis is read without its warnings. */
+/** Warnings that `svc validate` gives as well: an analysis is read without its warnings. */
 function untargetedFinding(examined: Examined, tests: readonly ManifestTest[]): AnalysisFinding | null {
   const found = untargetedIn(examined.policy, tests)
   return found === null ? null : findingAbout('no-target', examined, `the policy ${found.predicate}`)

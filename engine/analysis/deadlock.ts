@@ -1,4 +1,4 @@
-// Whether a step can ever be allowed by policies about the history: the least set of kinds of steps that can happen, each
+// Tells if policies about the history can ever allow a step: the least set of kinds of steps that can happen, each
 // after others that can happen. A kind outside this set is proven impossible.
 
 import { type Examined, valuesIn } from './examined.js'
@@ -6,7 +6,7 @@ import { both, either, type Formula, together } from './formula.js'
 import { atLeast, type Fact, type StepFacts } from './literal.js'
 import { gateFacts, typesOfKind } from './step-facts.js'
 
-/** What the policies ask of a kind of step: ways in which all of them allow it. */
+/** The requirements of the policies on a kind of step: ways in which all of them allow it. */
 export type Ways = (kind: StepFacts) => Formula
 
 const anyGate = atLeast(1, gateFacts(undefined))

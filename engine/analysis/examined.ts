@@ -11,7 +11,7 @@ import { isOneOf } from './value-test.js'
 
 export type ManifestPolicy = Manifest['policies'][number]
 
-/** Where a policy is written. */
+/** The place of a policy in its file. */
 export interface Place {
   readonly file: string
   /** 1-based. */
@@ -82,7 +82,7 @@ export function findingAbout(
   return { id, severity: severityOf(id), message, ...place, policy: policy.name, others: named }
 }
 
-/** Where the other policy is, in words. */
+/** The place of the other policy, as text. */
 export function placeInWords({ place }: Examined, from: Examined): string {
   return place.file === from.place.file ? `line ${place.line}` : `${place.file}:${place.line}`
 }

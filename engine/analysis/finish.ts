@@ -1,4 +1,4 @@
-// Whether the actions that critical policies target, and the end of a task, can still happen.
+// Tells if the actions that critical policies target, and the end of a task, can still happen.
 import type { Step } from '@svc/schemas'
 import { quote } from '../check/quote.js'
 import { blockersOf, kindsBefore, type Ways, waysUnder } from './deadlock.js'

@@ -1,4 +1,4 @@
-// What the rules about fields and the agent say, as facts.
+// The meaning of rules about fields and the agent, as facts.
 import { canonicalType, type JsonMap } from '@svc/schemas'
 import { isUnder, readHost } from '../rules/values/host.js'
 import type { Together } from './formula.js'
@@ -6,7 +6,7 @@ import { type Fact, type FieldFact, field, opposite } from './literal.js'
 import { factPath, hostPath, levelPath, textPath } from './universe.js'
 import { isEveryOneOf, isOneOf, isPresent, listed, matching, type ValueTest, within } from './value-test.js'
 
-/** When a rule passes and fails where it applies: any of several lists of facts that are all true. */
+/** The conditions under which an applicable rule passes and fails: any of several lists of facts that are all true. */
 export interface LeafFacts {
   /** Besides the target; exact. */
   readonly applies?: Together

@@ -1,4 +1,4 @@
-// What the rules about the history, the time, and the finished task say, as facts.
+// The meaning of rules about the history, the time, and the finished task, as facts.
 import type { JsonMap } from '@svc/schemas'
 import { byFact, type Describe, type LeafFacts, open } from './leaf-fields.js'
 import { atLeast, field, opposite, type StepFacts } from './literal.js'

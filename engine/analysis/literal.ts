@@ -1,4 +1,4 @@
-// What a rule says about an evaluation, as facts that are true or false: of the step, of the agent, of the history.
+// The meaning of a rule for an evaluation, as facts that are true or false: of the step, of the agent, of the history.
 import type { Condition } from './value-test.js'
 
 /** A field of the evaluated step or of the agent. */

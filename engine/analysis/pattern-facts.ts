@@ -1,4 +1,4 @@
-// What can be proven about a pattern from its tree; an unproven fact is false.
+// Facts about a pattern that its tree proves; an unproven fact is false.
 import { parsePattern } from '../pattern/parse.js'
 import type { Ranges, Tree } from '../pattern/tree.js'
 

@@ -1,5 +1,5 @@
-// When a policy passes, is violated, or is not applicable, as formulas: from its leaves up. A formula may be true more often than
-// the answer that it describes; that it is impossible is a proof.
+// The conditions under which a policy passes, is violated, or is not applicable, as formulas: from its leaves up. A formula may
+// be true more often than the answer that it describes; that it is impossible is a proof.
 import type { JsonMap } from '@svc/schemas'
 import { patternOf } from '../rules/compile-rule.js'
 import { isCombinator, postOrder } from '../rules/compound/compound.js'

@@ -11,7 +11,7 @@ import { isNever } from './pattern-facts.js'
 export interface ValueTest {
   /** True if a value passes, as the engine evaluates it; null is a missing value. */
   readonly accepts: (value: unknown) => boolean
-  /** How a list passes: as any value does, when some element passes, or when every element does. */
+  /** The condition for a list to pass: as any value does, when some element passes, or when every element does. */
   readonly lists: 'whole' | 'some' | 'every'
   /** The only values that pass, elements of lists included. */
   readonly choices?: readonly unknown[]
@@ -20,7 +20,7 @@ export interface ValueTest {
   /** Numbers at which the answer changes. */
   readonly bounds?: readonly number[]
   readonly pattern?: string
-  /** What a value that passes is, and one that fails. */
+  /** Descriptions of a value that passes, and of one that fails. */
   readonly words: readonly [is: string, is_not: string]
 }
 

@@ -1,4 +1,4 @@
-// Whether a value can meet several conditions, tried with one example of each kind of value that the conditions tell apart.
+// Tells if a value can meet several conditions, tried with one example of each kind of value that the conditions tell apart.
 // "Impossible" is a proof; everything else counts as possible.
 import { numberIn } from '../rules/values/spelled.js'
 import { areDisjoint } from './pattern-facts.js'

@@ -2,7 +2,7 @@
 import { bracketed, quotePath, tidy } from './quote.js'
 import type { SchemaFault } from './schema-check.js'
 
-/** What is wrong with a parameter; the last four are found when the rule is compiled. */
+/** The fault of a parameter; the last four are found when the rule is compiled. */
 export type ParameterFault = SchemaFault | 'rule' | 'scope' | 'pattern' | 'depth'
 
 interface Details {

@@ -6,7 +6,7 @@ import { need } from './need.js'
 import { quote } from './quote.js'
 import { type Dialect, predicateOf, suggestionFor, unknownKey } from './schema-words.js'
 
-/** What is wrong with a value: a required key is missing, a key is unknown, or its type or value is not accepted. */
+/** The fault of a value: a required key is missing, a key is unknown, or its type or value is not accepted. */
 export type SchemaFault = 'missing' | 'unknown' | 'type' | 'value'
 
 export interface SchemaProblem {
@@ -105,7 +105,7 @@ function withoutRenamed(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.filter((error) => error.keyword !== 'required' || !isRenamed(error))
 }
 
-/** Where several forms are accepted, the errors of the form whose type the value has come first. */
+/** If several forms are accepted, the errors of the form whose type the value has come first. */
 function rankOf({ keyword, parentSchema, data }: ErrorObject): number {
   const isOfForm = Array.isArray(data) && (parentSchema as JsonMap | undefined)?.type === 'array'
   if (isOfForm && keyword !== 'type') return 0

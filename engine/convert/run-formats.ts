@@ -50,7 +50,7 @@ export function hasMessages(value: unknown): boolean {
 const maxNames = 6
 const maxNameLength = 40
 
-/** What a value looks like, by its members and without its contents. */
+/** The form of a value, by its members and without its contents. */
 export function descriptionOf(value: unknown): string {
   if (Array.isArray(value)) {
     if (value.length === 0) return 'an empty list'

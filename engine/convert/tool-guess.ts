@@ -1,4 +1,4 @@
-// What the name of a tool reveals about its steps (docs/design/engine.md §10).
+// Guesses the steps of a tool from its name (docs/design/engine.md §10).
 import type { JsonMap, StepType } from '@svc/schemas'
 import { type NameWords, singular, wordsOf } from './tool-name.js'
 import { type Act, actOf } from './tool-verb.js'
@@ -31,8 +31,8 @@ import {
 } from './tool-words.js'
 
 /**
- * Why a guess can change a decision: the name reveals nothing; the verb, or the step type, can be another one; labels were
- * guessed; a label is missing that policies need.
+ * The reason why a guess can change a decision: the name reveals nothing; the verb, or the step type, can be another one; labels
+ * were guessed; a label is missing that policies need.
  */
 export type DoubtCode = 'unknown' | 'verb' | 'type' | 'labels' | 'unlabelled'
 
@@ -173,7 +173,7 @@ function messageRead({ own, all }: NameWords, act: Act | null): Guess | null {
   return { step_type: 'step.message', verb: 'GET', doubts, suggested: ofOthers }
 }
 
-/** What the tool reads: the words without the verb, up to a preposition. */
+/** The object that the tool reads: the words without the verb, up to a preposition. */
 function subjectOf(own: readonly string[], { word }: Act): string[] {
   const rest = own.filter((candidate) => candidate !== word)
   const end = rest.findIndex((candidate, index) => index > 0 && prepositions.has(candidate))

@@ -57,7 +57,7 @@ export const doubtfulVerbs = setOf('evaluate ping resolve snapshot')
 /** Words between two verbs. */
 export const conjunctions = setOf('and or then')
 
-/** What `open` creates; other things it shows. */
+/** Things that `open` creates; it shows other things. */
 export const openedAnew = setOf(`account case chat claim conversation dispute incident issue loan order position pr pull
   request session ticket trade`)
 
@@ -98,7 +98,7 @@ export const interpreters = setOf(`bash cmd ipython jupyter powershell python re
   zsh`)
 export const runs = setOf('eval exec execute run')
 export const programs = setOf('code command commands interpreter script')
-/** What names of interpreters have besides. */
+/** Words that names of interpreters have besides. */
 export const interpreterWords = setOf('ast container in local remote the')
 export const statements = setOf('database db mysql postgres query sql sqlite statement')
 
@@ -125,7 +125,7 @@ export const writtenByOthers =
 
 export const webWords = setOf('browser http https internet url web webpage website')
 export const searchEngines = setOf('bing brave duckduckgo exa google serp serpapi serper tavily wikipedia')
-/** What a name of a web search has besides the search engine. */
+/** Words that a name of a web search has besides the search engine. */
 export const searchWords = setOf('ai api custom image images json page query result results search summary web')
 export const pages = setOf('link page site tab')
 export const pageReads = setOf('browse crawl fetch follow goto navigate open scrape visit')

@@ -24,7 +24,10 @@ export function readIfThere(path: string): string | null {
   }
 }
 
-/** Why a folder must not hold keys, with the command that mends it: other users can replace files in it. Null for a private one. */
+/**
+ * The reason why a folder must not hold keys, with the command that mends it: other users can replace files in it. Null for a
+ * private one.
+ */
 export function sharedFolderProblem(folder: string): string | null {
   const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0
   // Windows has no such bits: its folders belong to their user.
@@ -77,7 +80,7 @@ export function replaceUnflushed(path: string, text: string): void {
 
 const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants
 
-/** How to open a file of one's own, which is made when it is missing. A link to a file of others is not followed; Windows has none. */
+/** Flags to open a file of this program, made when missing. A link to a file of others is not followed; Windows has none. */
 export const openingOwn = {
   append: O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0),
   overwrite: O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0),

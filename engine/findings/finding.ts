@@ -1,4 +1,4 @@
-// What validation, manifest tests, analysis and replay report about a file.
+// A report of validation, manifest tests, analysis and replay about a file.
 import type { Severity } from './kind.js'
 import { type FindingId, severityOf } from './kinds.js'
 

@@ -6,11 +6,11 @@ export type Severity = 'error' | 'warning' | 'info'
 export interface FindingKind<I extends string = string> {
   readonly id: I
   readonly severity: Severity
-  /** What was found, as a sentence without a period. */
+  /** The fact that was found, as a sentence without a period. */
   readonly title: string
-  /** Why it matters. */
+  /** The reason why it matters. */
   readonly why: string
-  /** What a person does next. */
+  /** The next action of a person. */
   readonly remedy: string
   /** A part of a file with the finding, and the corrected part. */
   readonly wrong?: string

@@ -1,4 +1,4 @@
-// What a replay found, as Markdown for a job summary, a comment or a check run. Names and texts in it are text and nothing else.
+// The result of a replay, as Markdown for a job summary, a comment or a check run. Names and texts in it are text and nothing else.
 import { markdownCode, markdownText } from '../findings/markdown.js'
 import { boldName, limited, messageMarkdown, placeMarkdown, row, shortened, table } from '../findings/markdown-parts.js'
 import { capitalized, counted } from '../findings/words.js'
@@ -16,7 +16,7 @@ import {
 import type { Cause } from './replay/result.js'
 
 interface MarkdownOptions {
-  /** Where the files of the new policies are, such as `https://…/blob/<commit>`; null for no links. */
+  /** The address of the files of the new policies, such as `https://…/blob/<commit>`; null for no links. */
   readonly address?: string | null
   /** Steps in the table. */
   readonly maxSteps?: number

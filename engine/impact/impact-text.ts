@@ -1,4 +1,4 @@
-// What a replay found, as text for a terminal.
+// The result of a replay, as text for a terminal.
 import {
   outcomeWords,
   policyCells,

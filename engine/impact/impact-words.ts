@@ -6,7 +6,7 @@ import type { TaskCounts } from './impact.js'
 import { isNeverApplied } from './replay/findings.js'
 import type { Flip, Outcome, PolicyTally, ReplayResult, StepPlace } from './replay/result.js'
 
-/** What becomes of tasks, the worst first. */
+/** The changes of tasks, the worst first. */
 export const taskChanges = [
   ['newly_blocked_tasks', 'would now be blocked'],
   ['newly_asked_tasks', 'would now wait for a person'],
@@ -43,12 +43,12 @@ function shareOf(tasks: string, found: readonly (readonly [number, string])[]): 
   return parts.length === 0 ? null : parts.join(', ')
 }
 
-/** What was replayed; `under` names the policies. */
+/** The numbers of replayed tasks and steps; `under` names the policies. */
 export function replayedWords({ tasks, steps }: Pick<TaskCounts, 'tasks' | 'steps'>, under: string): string {
   return `replayed ${counted(tasks, 'task')} with ${counted(steps, 'step')} under ${under}`
 }
 
-/** How far the numbers can be trusted. */
+/** The limits of the numbers. */
 export const pathNote =
   'Each task is replayed from its first step to its last. A step that would be blocked happened all the same when it was recorded. What the agent would have done instead is not known, so the steps after it are counted as they were recorded.'
 
@@ -70,7 +70,7 @@ export function leftOutWords(left_out: readonly LeftOut[]): string[] {
     .map(({ reason, tasks }) => `${counted(tasks, 'task')} left out: ${reasons[reason]}`)
 }
 
-/** What makes the numbers less certain, a line for each cause. */
+/** Causes that make the numbers less certain, a line for each. */
 function doubtsOf(result: ReplayResult): string[] {
   const { recorded_blocks, unfinished_tasks, unreadable_lines, history_lost, skipped_tasks, rejected } = result
   const skipped = skipped_tasks.listed.map(({ task_id }) => task_id)
@@ -91,14 +91,14 @@ function doubtsOf(result: ReplayResult): string[] {
   ]
 }
 
-/** What is shown of a replay. */
+/** A replay, as the texts show it. */
 export interface ShownReplay {
   readonly result: ReplayResult
   /** The policies, such as `2 policies of refunds.yaml`. */
   readonly under: string
   /** The policies to compare with, if there are any. */
   readonly compared_with: string
-  /** Where the tasks were recorded, such as `3 traces`; null if the reader knows. */
+  /** The source of the tasks, such as `3 traces`; null if the reader knows it. */
   readonly recorded_in: string | null
   /** Recorded tasks that were not replayed. */
   readonly left_out: readonly LeftOut[]
@@ -194,7 +194,7 @@ function byWeight(a: PolicyTally, b: PolicyTally): number {
   return b.blocked - a.blocked || b.asked - a.asked || b.violated - a.violated || b.applicable - a.applicable
 }
 
-/** What the numbers of a policy mean for its author; empty for an ordinary policy. */
+/** The meaning of the numbers of a policy for its author; empty for an ordinary policy. */
 function remarkOn(policy: PolicyTally, { tasks, unfinished_tasks }: ReplayResult): string {
   const { applicable, violated, scope } = policy
   if (scope === 'agent_registration') return 'at registration only'

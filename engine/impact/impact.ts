@@ -1,4 +1,4 @@
-// What a change of policies would do to the recorded tasks of several agents, each task given whole.
+// The effect of a change of policies on the recorded tasks of several agents, each task given whole.
 import type { JsonMap, Step } from '@svc/schemas'
 import { compareTasks } from './replay/compare-tasks.js'
 import { createList } from './replay/list.js'
@@ -6,7 +6,7 @@ import type { ReplayPolicy } from './replay/policies.js'
 import type { Flip, Listed } from './replay/result.js'
 import type { TaskChange } from './replay/tasks.js'
 
-/** What a change does to tasks: numbers of tasks, and of all their steps. */
+/** The effect of a change on tasks: numbers of tasks, and of all their steps. */
 export interface TaskCounts {
   readonly tasks: number
   readonly steps: number

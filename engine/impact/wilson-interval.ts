@@ -1,4 +1,4 @@
-// How much a share in a random sample says about the share in all.
+// Bounds of a share in all, from the share in a random sample.
 
 /** The quantile of the normal distribution for 95 %. */
 const z = 1.959963984540054

@@ -1,4 +1,4 @@
-// Which files of a folder can be manifests or their tests, by their names.
+// Tells manifests and their tests among the files of a folder by their names.
 
 /** True for the name of a YAML file, in any case of letters. */
 export function isYamlFile(path: string): boolean {

@@ -1,4 +1,4 @@
-// Which YAML files of a folder are manifests, by their texts.
+// Tells the manifests among the YAML files of a folder by their texts.
 import { readYaml } from './yaml/read-yaml.js'
 
 /**

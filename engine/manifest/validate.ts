@@ -18,7 +18,7 @@ export interface ValidationOptions {
   readonly coverage?: boolean
   /** Tests do not run when their number times that of the policies is larger. */
   readonly max_answers?: number
-  /** What the findings about all files name; by default the first file. */
+  /** The path that findings about all files name; by default the first file. */
   readonly root?: string
   /** Time of the validation, ms since 1970: a waiver may have ended. */
   readonly now: number

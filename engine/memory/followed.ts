@@ -7,9 +7,9 @@ import type { MemoryUse } from './use.js'
 export interface FollowedMemory {
   /** The known marks, or those of them that the steps at hand ask for. */
   readonly labels: Map<string, MemoryLabel>
-  /** What changed since it was opened; null for a mark that is not kept any more. */
+  /** The marks that changed since it was opened; null for a mark that is not kept any more. */
   readonly changed: Map<string, MemoryLabel | null>
-  /** How many marks it has in all. */
+  /** The number of its marks. */
   marks: number
   /** The least trusted label of others; null when nothing of others was written. */
   worst: OthersLabel | null

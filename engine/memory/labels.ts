@@ -12,10 +12,10 @@ import {
 } from '../rules/taint/labels.js'
 import type { MemoryUse } from './use.js'
 
-/** Who wrote what has a digest: `own` without content of others before it. */
+/** The author of a text with a digest: `own` without content of others before it. */
 export type MemoryLabel = OthersLabel | 'own'
 
-/** What is known about the memory of one agent. */
+/** The known facts about the memory of one agent. */
 export interface AgentMemory {
   readonly labelOf: (digest: string) => MemoryLabel | undefined
   /** The least trusted label of others; null when nothing of others was written. */
@@ -63,7 +63,7 @@ function isOwn({ names }: MemoryUse, { labelOf }: AgentMemory): boolean {
 }
 
 /**
- * What a recorded step changes; `received` is the label of the content of others that its task has received. A name has the
+ * The changes by a recorded step; `received` is the label of the content of others that its task has received. A name has the
  * least trusted label of its writes until it is deleted. A text that was written first without content of others stays the
  * agent's own, and otherwise it stays content of others: a copy may remain under another name.
  */

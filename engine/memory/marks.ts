@@ -1,4 +1,4 @@
-// What a text is recognised by when an agent reads it from its memory: marks. Two texts share a mark when they share a
+// Marks, by which a text is recognised when an agent reads it from its memory. Two texts share a mark when they share a
 // sentence or a number, in any spelling that keeps the words. Stores keep digests of marks, never texts.
 import { hash } from 'node:crypto'
 import { bare } from '../rules/values/value-parts.js'

@@ -1,4 +1,4 @@
-// What a step reads from the memory of its agent, and what it writes there, as digests.
+// Reads and writes of a step in the memory of its agent, as digests.
 import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
 import { type Digest, marksToKeep, nameMark, namesInLines, textMarks } from './marks.js'
 
@@ -25,7 +25,7 @@ export interface PartRead {
 
 /** Marks of what one step reads or writes, and characters of it: about 20,000 words, and 100 ms. */
 const limits = { marks: 20_000, characters: 200_000 }
-/** What a text costs beside its characters. */
+/** The cost of a text beside its characters. */
 const leafCost = 20
 
 /** True if the step is about the memory of its agent. */

@@ -20,7 +20,7 @@ export type Program = {
   readonly possible: (text: string) => boolean
 }
 
-/** What `^`, `$` and `\b` distinguish; edge: the start or end of the text. */
+/** The kinds of characters that `^`, `$` and `\b` distinguish; edge: the start or end of the text. */
 export type Kind = 'edge' | 'newline' | 'word' | 'other'
 export const KINDS: readonly Kind[] = ['edge', 'newline', 'word', 'other']
 

@@ -67,7 +67,7 @@ export function withPolicies(set: PolicySet, policies: readonly CompiledPolicy[]
   return { ...set, ...effectOf(policies) }
 }
 
-/** What a set has of its policies in effect. */
+/** The parts of a set that follow from its policies in effect. */
 function effectOf(policies: readonly CompiledPolicy[]) {
   return { policies, plans: plansOf(policies), count: policies.length, manifests: manifestsOf(policies) }
 }

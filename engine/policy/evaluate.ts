@@ -23,7 +23,7 @@ export interface Decision
   readonly passed: readonly PolicyResult[]
 }
 
-/** How often each policy applied and its rule passed, by the id of the policy; a typed array where ids are small. */
+/** Counts of the steps that each policy applied to and that its rule passed, by its id; a typed array if ids are small. */
 export interface PassCounts {
   [policy_id: number]: number
 }
@@ -56,7 +56,7 @@ export function evaluate(
   return decisionOf(findings, policies ?? plan.passed, plan.passed, set.manifests)
 }
 
-/** What the policies that are violated add up to. */
+/** The outcome of the violated policies together. */
 interface Findings {
   /** Worst first: the violations that block, those that an approval would lift, then the others by severity. */
   readonly violations: PolicyResult[]

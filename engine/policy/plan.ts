@@ -14,7 +14,7 @@ export interface CompiledPolicy extends CompiledTree {
   readonly reads_history: boolean
 }
 
-/** When policies are evaluated: `end` is a finished task whose last step was evaluated before. */
+/** The occasion on which policies are evaluated: `end` is a finished task whose last step was evaluated before. */
 export type Occasion = 'registration' | 'step' | 'last_step' | 'end'
 
 const scopesAt: Readonly<Record<Occasion, readonly Scope[]>> = {

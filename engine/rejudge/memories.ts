@@ -74,7 +74,7 @@ export class Memories {
   }
 }
 
-/** What the step reads and writes. */
+/** The reads and writes of the step. */
 export function useOf(step: Step): MemoryUse {
   return memoryUseOf(step, digest)
 }

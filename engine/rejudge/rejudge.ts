@@ -135,7 +135,7 @@ export class Rejudge {
   #rejudge(task: OpenTask, log_index: number, record: LogRecord, values: JsonMap | null): RejudgeReason | null {
     if (values === null) giveUp(task, 'payload_erased')
     if (task.unknown !== null || values === null) {
-      // What the step may have written depends on what is not known.
+      // The step may have written content that depends on unknown facts.
       if (isOfMemory(record)) this.#memories.forget(record.agent_id)
       return task.unknown
     }
@@ -184,7 +184,7 @@ export class Rejudge {
     if (facts === undefined) return 'agent_facts_unknown'
     const evaluated = history.evaluateRecorded(step, facts)
     const found = differences(recorded, committedResults(evaluated, read.policies))
-    // What this engine rejects it cannot evaluate; the results of the other policies are compared anyway.
+    // This engine cannot evaluate a policy that it rejects; the results of the other policies are compared anyway.
     const own = found.filter(({ policy_id }) => policy_id === null || !read.rejected.has(policy_id))
     for (const difference of own) this.#note(log_index, record, difference, read)
     return own.length === 0 && found.length > 0 ? 'policy_unknown' : null

@@ -1,4 +1,4 @@
-// What is read of a bundle before its steps are evaluated: what each task needs, and when it is needed last.
+// The reading of a bundle before its steps are evaluated: the needs of each task, and when each is needed last.
 import type { LeafRecord, LogRecord } from '@svc/schemas'
 import { isOfMemory } from '../memory/use.js'
 

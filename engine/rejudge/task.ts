@@ -6,13 +6,13 @@ import { Task } from '../task/task.js'
 import type { ReadPolicySet } from './policy-set.js'
 import type { TaskSurvey } from './survey.js'
 
-/** Why a step cannot be evaluated again. */
+/** The reason why a step cannot be evaluated again. */
 export type RejudgeReason = RejudgeVerdict['others'][number]['reason']
 
 export interface OpenTask {
   readonly survey: TaskSurvey
   readonly histories: Map<string, Task>
-  /** Why no later step of the task can be evaluated; null while they can. */
+  /** The reason why no later step of the task can be evaluated; null while they can. */
   unknown: RejudgeReason | null
 }
 

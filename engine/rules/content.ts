@@ -26,7 +26,7 @@ const pattern = {
   description: 'regular expression (RE2), searched, not anchored',
 } as const
 
-/** Where most clients write what they send. */
+/** The members to which most clients write the content that they send. */
 const sentFields = ['input', 'exec.command']
 
 export const contentRules = [

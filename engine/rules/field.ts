@@ -208,14 +208,14 @@ function lengthOf(value: unknown): number {
 /** Fields whose values are words of the vocabulary, which a message may quote. */
 const vocabulary = /^(?:verb|step_type|(?:(?:agent|context)\.)?risk_classification)$/
 
-/** What is wrong with a value that is not in a list, and what to do. A list of nothing but null allows no value. */
+/** The fault of a value that is not in a list, and the remedy. A list of nothing but null allows no value. */
 function listWords(field: string, choices: readonly unknown[]) {
   if (choices.length === 0)
     return { message: () => `\`${field}\` is not an allowed value`, remedy: 'change the policy: it allows no value' }
   const wanted = oneOf(choices)
   const [missing, other] = [`\`${field}\` is missing`, `\`${field}\` is not ${wanted}`]
   const isVocabulary = vocabulary.test(field)
-  // What a property or the registration states is about the world: it must not be stated because a policy asks for it.
+  // A property and the registration state facts about the world: they must not be stated because a policy asks for them.
   const isStatement = !stepKeys.has(field.split('.')[0] ?? '')
   const ifTrue = choices.length === 1 ? ', if that is so' : ', if one of them is true'
   return {

@@ -137,7 +137,7 @@ export const gateRules = [
 const noDigest = 'the step has no digest that a gate can carry'
 
 interface GateMark {
-  /** Why it has not passed; null when it has. */
+  /** The reason why it has not passed; null when it has. */
   readonly problem: string | null
   /** Its position without the gates for single actions after it. */
   readonly position: number

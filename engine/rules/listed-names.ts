@@ -73,7 +73,7 @@ interface Words {
   readonly remedy: string
 }
 
-/** Why the name of the step is not in the list, and what to do. */
+/** The reason why the name of the step is not in the list, and what to do. */
 export function notListed(context: StepContext, field: string, names: Names): Words {
   const { step_name } = context.step
   const known = names.in(context)

@@ -241,7 +241,7 @@ export const nodeRules = [
 
 type Advance = (matched: number, type: string) => number
 
-/** How many members of the sequence have occurred in order; the number stays once all have. */
+/** The number of members of the sequence that have occurred in order; it stays once all have. */
 function scattered(wanted: readonly string[]): Advance {
   return (matched, type) => (wanted[matched] === type ? matched + 1 : matched)
 }

@@ -52,7 +52,7 @@ export function ruleNamed(rule_type: string): RuleDescription | undefined {
   return byName.get(rule_type)
 }
 
-/** Which change of each parameter of a rule is stricter, those of its target included. */
+/** The stricter direction of each parameter of a rule, those of its target included. */
 export function directionsOf({ targets, stricter }: RuleDescription): Readonly<Record<string, Direction>> {
   if (targets === false) return stricter
   return { ...targetDirections, ...(targets === 'writes' && writingTargetDirections), ...stricter }

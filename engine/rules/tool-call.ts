@@ -1,4 +1,4 @@
-// Whether a step calls a tool. The caller states the type of a step, and another type must not hide a tool
+// Tells if a step calls a tool. The caller states the type of a step, and another type must not hide a tool
 // (docs/design/engine.md §3, 19).
 import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
 import { hasGateForm } from './gates/gate-words.js'
@@ -57,7 +57,7 @@ const asked = ['messages', 'prompt', 'prompts', 'system', 'instructions', 'conte
 /** Members in which models are asked as well, but which tools use too: the other members must be those of a request. */
 const content = new Set(['input', 'inputs', 'text', 'texts', 'message', 'documents', 'passages'])
 
-/** How a model answers. A request whose content was left out has only these. */
+/** Members that control the answer of a model. A request whose content was left out has only these. */
 const sampling = new Set(
   (
     'temperature top_p topP top_k topK min_p max_tokens maxTokens max_completion_tokens max_output_tokens maxOutputTokens ' +

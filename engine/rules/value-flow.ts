@@ -110,7 +110,7 @@ export const valueFlowRules = [
   }),
 ]
 
-/** Which values are followed. */
+/** The values that are followed. */
 interface Form {
   readonly min_length: number
   readonly matches: Matcher | null
@@ -197,7 +197,7 @@ function someValue({ text, is_number }: Leaf, form: Form, visit: (value: string)
   })
 }
 
-/** What stands between the signs of a link, an assignment or an address, where a sink may hide a whole value. */
+/** The parts between the signs of a link, an assignment or an address: a sink may hide a whole value in one. */
 function somePiece({ text }: Leaf, form: Form, visit: (value: string) => boolean): boolean {
   if (!/[=/?&:~@+\u2026]/.test(text)) return false
   const check = (value: string) => isFollowed(value, form, false) && visit(value)

@@ -1,4 +1,4 @@
-// Which requests the local engine accepts.
+// Decides if the local engine accepts a request.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
 import { ServeError } from './errors.js'

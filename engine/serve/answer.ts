@@ -6,7 +6,7 @@ import type { LocalEvaluation } from './decisions/local-evaluation.js'
 /** The results that all decisions share, as the items of a JSON list, each with a comma before it. */
 interface SharedText {
   readonly text: string
-  /** Where each item begins, and where the last one ends. */
+  /** The offset of each item, and the end of the last one. */
   readonly starts: readonly number[]
 }
 

@@ -7,7 +7,7 @@ import type { TraceLine } from '../trace/sinks/sink.js'
 import type { LocalEvaluation } from './decisions/local-evaluation.js'
 import { type OpenDecision, violationsOf } from './decisions/open-decision.js'
 
-/** What the engine adds to the line of a step. */
+/** Members that the engine adds to the line of a step. */
 export interface StepFacts {
   /** The manifests that apply to the task. */
   readonly manifests: readonly Omit<ManifestInEffect, 'pin'>[]

@@ -1,4 +1,4 @@
-// Who wrote what agents read from their memories (docs/design/engine.md §1): labels of the steps of this engine.
+// The authors of what agents read from their memories (docs/design/engine.md §1): labels of the steps of this engine.
 import { isBlocked, type Step } from '@svc/schemas'
 import { changesBy, labelsRead, withMemoryLabels } from '../memory/labels.js'
 import type { MemoryCounts } from '../memory/table.js'

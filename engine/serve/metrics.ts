@@ -5,7 +5,7 @@ import type { Decisions } from './decisions/decisions.js'
 
 type DecisionCounts = ReturnType<Decisions['counts']>
 
-/** What other parts count. */
+/** Counts of other parts. */
 export interface Counted {
   readonly decisions: DecisionCounts
   readonly trace: EngineHealth['trace']

@@ -73,7 +73,7 @@ async function policiesOfPlatform(
   return { source, close }
 }
 
-/** Whether the environment names a platform, and which of its variables are missing. */
+/** Tells if the environment names a platform, and the missing ones of its variables. */
 export function platformIn(env: Environment, agentKey: string | undefined) {
   const needed = ['SVC_API_URL', 'SVC_API_KEY', ...(agentKey === undefined ? ['SVC_AGENT_KEY'] : [])]
   return { named: Boolean(env.SVC_API_URL || env.SVC_API_KEY), missing: needed.filter((name) => !env[name]) }

@@ -90,7 +90,7 @@ interface Settings {
   /** The token that callers must send; null on a loopback address, which needs none. */
   readonly token: string | null
   readonly fail_closed: boolean
-  /** How long the step of a decision may take, in seconds; 0 for any time, NaN for an invalid value. */
+  /** The longest time that the step of a decision may take, in seconds; 0 for any time, NaN for an invalid value. */
   readonly record_seconds: number
   /** The same for the answer to a question. */
   readonly ask_seconds: number
@@ -118,7 +118,7 @@ function timeoutOf(seconds: number): number {
   return seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1000
 }
 
-/** How often decisions are looked at, ms: a crash forgets at most those of the last second. */
+/** The interval at which decisions are looked at, ms: a crash forgets at most those of the last second. */
 const watchMs = 500
 
 function watchDecisions(
@@ -251,7 +251,7 @@ function example(url: string, { agent }: LoadedPolicies): string {
   return `try: curl -s ${url}/evaluate -H 'Content-Type: application/json' -d '${JSON.stringify({ intended, context })}'\n`
 }
 
-/** How long a running request may delay the stop. */
+/** The longest delay of the stop by a running request. */
 const stopTimeoutMs = 5_000
 
 /** Stops accepting requests, answers the running ones, and writes the trace to disk. */

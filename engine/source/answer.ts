@@ -1,4 +1,4 @@
-// What every request to a platform or another receiver reads of its answer.
+// The parts of an answer that every request to a platform or another receiver reads.
 
 /** Larger answers are not read: no receiver has that much to say about one request. */
 const maxAnswerBytes = 16 * 1024 * 1024
@@ -26,7 +26,7 @@ export function waitOf({ headers }: { readonly headers: Pick<Headers, 'get'> }, 
 export function reasonOf(error: unknown, timeout: number): string {
   const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } }
   if (name === 'TimeoutError') return `no answer within ${timeout / 1000} s`
-  // What cannot be sent is quoted in the message, also a key.
+  // The message quotes a value that cannot be sent, also a key.
   if (name === 'TypeError' && cause === undefined) return 'the address or a header cannot be sent'
   return cause?.code ?? cause?.message ?? message
 }

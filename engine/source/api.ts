@@ -9,7 +9,7 @@ import { isGoverned } from './state.js'
 
 export interface ApiSourceParts extends PlatformAddress {
   readonly cache: PolicyCache
-  /** How long fetched policies are valid, ms; null for the platform's value. */
+  /** The time for which fetched policies are valid, ms; null for the platform's value. */
   readonly ttl: number | null
   readonly clock: () => number
   /** From 0 to before 1; spreads the requests of many engines. */

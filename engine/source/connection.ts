@@ -1,4 +1,4 @@
-// Whether the platform holds requests until the policies change, and what to ask it next (docs/design/engine.md §6).
+// Notes if the platform holds requests until the policies change, and chooses the next request (docs/design/engine.md §6).
 import type { FetchResult } from './fetch.js'
 import { defaultTtlMs, type Memory } from './memory.js'
 
@@ -17,7 +17,7 @@ export interface Connection {
 export interface Held {
   /** Seconds; 0: answered at once. */
   readonly wait: number
-  /** How long it took, ms. */
+  /** Its duration, ms. */
   readonly took: number
 }
 
@@ -33,7 +33,7 @@ const minWaitMs = 50
 
 export const notConnected: Connection = { holds: null, max_wait: maxWait, is_cut: false, is_hasty: false }
 
-/** How long the platform may hold the next request, seconds; the TTL never ends in the meantime. */
+/** The longest time for which the platform may hold the next request, seconds; the TTL never ends in the meantime. */
 export function waitOf({ max_wait, is_cut }: Connection, { failures, ttl }: Memory): number {
   return is_cut || failures > 0 ? 0 : Math.min(max_wait, Math.floor((ttl * 0.8) / 1000))
 }

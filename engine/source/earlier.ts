@@ -3,7 +3,7 @@ import type { EffectivePolicies } from '@svc/schemas'
 import { readPolicy } from '../policy/policy-input.js'
 import type { EarlierVersion, LoadedPolicies } from './source.js'
 
-/** How long a version is kept: no idle task is kept longer (docs/design/engine.md §7). */
+/** The time for which a version is kept: no idle task is kept longer (docs/design/engine.md §7). */
 const maxAgeMs = 24 * 3600 * 1000
 /** Versions that the platform does not send; the newest are kept. */
 const maxOwn = 100

@@ -40,7 +40,7 @@ export interface FetchOptions {
   readonly now: () => number
   /** Aborts the request. */
   readonly signal: AbortSignal
-  /** How long the platform may hold the request until the policies change, seconds; 0 for an answer at once. */
+  /** The longest time for which the platform may hold the request until the policies change, seconds; 0 for an answer at once. */
   readonly wait: number
 }
 

@@ -1,4 +1,4 @@
-// What git prints about the files of a commit, as values. The callers run git.
+// The output of git about the files of a commit, as values. The callers run git.
 
 /** A file of a commit. */
 export interface GitFile {

@@ -30,7 +30,7 @@ const heartbeatIntervalMs = 60_000
 /** The time until the next attempt after a heartbeat that failed. */
 const retryIntervalMs = 5_000
 const heartbeatTimeoutMs = 10_000
-/** How long the last states may delay the end of the program. */
+/** The longest delay of the end of the program by the last states. */
 const stopTimeoutMs = 2_000
 
 /** Sends each state of the engine, oldest first; unsent states are kept and sent later. */

@@ -15,7 +15,7 @@ export interface Memory {
   readonly started: boolean
   /** The entity tag of the policies in effect. */
   readonly etag: string | null
-  /** How long fetched policies are valid, ms. */
+  /** The time for which fetched policies are valid, ms. */
   readonly ttl: number
   /** Failures since the last success. */
   readonly failures: number
@@ -33,7 +33,7 @@ export interface Learned {
 
 export interface LearnParts {
   readonly cache: PolicyCache
-  /** How long fetched policies are valid, ms; null for the platform's value. */
+  /** The time for which fetched policies are valid, ms; null for the platform's value. */
   readonly ttl: number | null
   readonly clock: () => number
   readonly report: (line: string) => void

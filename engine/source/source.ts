@@ -18,7 +18,7 @@ export interface ManifestInEffect {
 export interface EarlierVersion {
   readonly manifest_id: string
   readonly sha: string
-  /** When it was replaced, ms since 1970. */
+  /** The time when it was replaced, ms since 1970. */
   readonly until: number
   readonly policies: readonly PolicyInput[]
 }
@@ -45,14 +45,14 @@ export interface LoadedPolicies {
   readonly agent: Agent | null
   /** True while an expired cache is in effect (docs/design/engine.md §6). */
   readonly stale: boolean
-  /** When the policies in effect were compiled, ms since 1970. */
+  /** The time when the policies in effect were compiled, ms since 1970. */
   readonly loaded_at: number
-  /** When the source was last read, ms since 1970, and whether that succeeded. */
+  /** The time of the last reading of the source, ms since 1970, and its success. */
   readonly last_fetch_at: number | null
   readonly last_fetch_succeeded: boolean
-  /** Why it gave no policies, and the remedy; null after a success. */
+  /** The reason why it gave no policies, and the remedy; null after a success. */
   readonly last_fetch_problem: string | null
-  /** When the source is read again, ms since 1970; null for files, which do not expire. */
+  /** The time when the source is read again, ms since 1970; null for files, which do not expire. */
   readonly expires_at: number | null
 }
 

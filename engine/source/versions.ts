@@ -1,4 +1,4 @@
-// Which version of each policy file is in effect: an invalid or removed file does not replace a valid version.
+// The version of each policy file that is in effect: an invalid or removed file does not replace a valid version.
 import type { DroppedPolicy, Manifest } from '@svc/schemas'
 import type { Finding } from '../findings/finding.js'
 import { isManifest } from '../manifest/looks-like-manifest.js'

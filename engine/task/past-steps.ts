@@ -1,9 +1,9 @@
-// Where the steps of a task come from when it is not in memory: a trace, the log, a bundle, a file.
+// The source of the steps of a task that is not in memory: a trace, the log, a bundle, a file.
 import type { Step } from '@svc/schemas'
 
 export interface PastStep {
   readonly step: Step
-  /** When it counts as having occurred, ms since 1970. */
+  /** The time when it counts as having occurred, ms since 1970. */
   readonly at: number
 }
 

@@ -1,10 +1,10 @@
-// Who keeps running tasks: the most recently used ones, limited in number, age and size.
+// Keeps running tasks: the most recently used ones, limited in number, age and size.
 
 export interface TableBounds {
   readonly maxTasks: number
   /** Tasks among them that have ended. */
   readonly maxEnded?: number
-  /** How long an idle task is kept, ms. */
+  /** The time for which an idle task is kept, ms. */
   readonly maxIdleMs?: number
   /** Words of all histories together, beyond which tasks are evicted that have been idle for `minIdleMs`. */
   readonly maxWords?: number

@@ -20,7 +20,7 @@ import type { OthersLabel } from '../rules/taint/labels.js'
 import { isWhole, type PastSteps } from './past-steps.js'
 import { type Awaited, Waiting } from './waiting.js'
 
-/** How a step is evaluated; everything has a default. */
+/** The options of an evaluation; each has a default. */
 export interface Evaluating {
   /** The time of the evaluation, ms since 1970; default: when the step counts as having occurred. */
   readonly now?: number
@@ -30,9 +30,9 @@ export interface Evaluating {
   readonly occasion?: Occasion | undefined
   /** A part of the set of the task, which indexes histories as the whole does. */
   readonly set?: PolicySet
-  /** Where policies that applied and passed are counted, by id. */
+  /** Counts the policies that applied and passed, by id. */
   readonly passed?: PassCounts
-  /** What two evaluations of one step share. */
+  /** Readings that two evaluations of one step share. */
   readonly readings?: unknown[]
 }
 
@@ -40,7 +40,7 @@ export interface RecordedDecision {
   readonly decision: Decision
   /** The policies that applied and whose rules passed. */
   readonly passed: Readonly<PassCounts>
-  /** When the step counts as having occurred, ms since 1970: the time of the evaluation. */
+  /** The time when the step counts as having occurred, ms since 1970: the time of the evaluation. */
   readonly at: number
 }
 
@@ -90,7 +90,7 @@ export class Task<D extends Awaited = Awaited> {
     return this.#last_step
   }
 
-  /** When its last step counts as having occurred, ms since 1970; null before the first. */
+  /** The time when its last step counts as having occurred, ms since 1970; null before the first. */
   get last_at(): number | null {
     return this.#last_at
   }
@@ -126,7 +126,7 @@ export class Task<D extends Awaited = Awaited> {
     return this.#waiting
   }
 
-  /** When a step after these counts as having occurred, ms since 1970: never before its predecessor. */
+  /** The time when a step after these counts as having occurred, ms since 1970: never before its predecessor. */
   timeOf({ timestamp }: Pick<Step, 'timestamp'>): number {
     const own = timestamp === undefined ? null : parseTimestamp(timestamp)
     const last = this.#last_at

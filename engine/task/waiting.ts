@@ -12,7 +12,7 @@ export interface Awaited {
 
 interface Reserved {
   readonly step: Step
-  /** When it was reserved, ms since 1970. */
+  /** The time when it was reserved, ms since 1970. */
   readonly at: number
 }
 

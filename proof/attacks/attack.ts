@@ -27,7 +27,7 @@ export interface Attack {
   readonly name: string
   /** The change, in one sentence. */
   readonly description: string
-  /** What the attacker controls. */
+  /** The parts that the attacker controls. */
   readonly access: 'the database' | 'the database and the key' | 'the file' | 'nothing'
   readonly expected: Readonly<Record<Layer, Outcome>>
   /** Performs the attack. Returned outcomes replace those of the audit, for attacks on something other than the log. */

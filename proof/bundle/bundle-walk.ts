@@ -53,7 +53,7 @@ export class BundleWalk {
   readonly #restarts: Restart[] = []
   readonly #reports: IssuedReport[] = []
   #present = 0
-  /** Whether a record is missing, also a neighbour of the period. */
+  /** True if a record is missing, also a neighbour of the period. */
   #isCut = false
   #lastReceivedAt = ''
   #lastAfter = 0

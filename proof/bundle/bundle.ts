@@ -89,7 +89,7 @@ export function parseBundleManifest(text: string): BundleManifest | null {
   return nests(manifest) ? manifest : null
 }
 
-/** Whether the entries lie in the records with at most one neighbour on either side, and the records in the log. */
+/** True if the entries lie in the records with at most one neighbour on either side, and the records in the log. */
 function nests({ entries, records, checkpoint, files }: BundleManifest): boolean {
   const before = entries.first - records.first
   const after = records.end - entries.end

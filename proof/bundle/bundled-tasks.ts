@@ -6,7 +6,7 @@ interface Task {
   readonly agent_id: string
   seq: number
   hash: string
-  /** Whether the period contains one of its steps; neighbours of the period do not count. */
+  /** True if the period contains one of its steps; neighbours of the period do not count. */
   is_in_period: boolean
   /** Null for a task that began before the first entry of the bundle: its order cannot be verified. */
   readonly sequence: ReturnType<typeof sequenceVerifier> | null

@@ -104,7 +104,7 @@ export function contentStart(entry: ListedEntry, local: Uint8Array): number | nu
   return isSame ? header + 30 + raw_name.length + extra : null
 }
 
-/** Whether the members do not overlap each other or the directory. */
+/** True if the members do not overlap each other or the directory. */
 export function areApart(
   members: readonly { readonly header: number; readonly end: number }[],
   directory: number,

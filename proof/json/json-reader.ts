@@ -10,7 +10,7 @@ export interface JsonProblem {
 
 export type JsonReading = { readonly value: unknown; readonly problem: null } | { readonly problem: JsonProblem }
 
-/** What evidence must not contain although it is JSON. Duplicate names and lone surrogates are never accepted. */
+/** Content that evidence must not have although it is JSON. Duplicate names and lone surrogates are never accepted. */
 export interface Strictness {
   readonly maxDepth: number
   /** True if an integer literal is read exactly; a literal with a point or an exponent is read as the nearest double. */

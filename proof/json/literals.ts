@@ -1,4 +1,4 @@
-// Where strings end in JSON text, and which of them are names.
+// Finds the ends of strings in JSON text, and tells which of them are names.
 
 const quoteMark = 0x22
 const backslash = 0x5c

@@ -121,7 +121,7 @@ export function signedBefore(note: Note, origin: string, policy: TrustPolicy): V
 
 export interface Witnessed {
   readonly name: string
-  /** When it saw the checkpoint, seconds since 1970. */
+  /** The time when it saw the checkpoint, seconds since 1970. */
   readonly time: number
 }
 

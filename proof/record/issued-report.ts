@@ -50,12 +50,12 @@ export interface Receipts {
   readonly to: string | null
 }
 
-/** How much later than its receipt a counted step may have occurred: clocks are wrong, and times without a zone are read as UTC. */
+/** A counted step may have occurred that long after its receipt: clocks are wrong, and times without a zone are read as UTC. */
 export const maxAheadMs = 24 * 60 * 60 * 1000
 
 /**
- * When the entries that a report reads were received. A step can be sent long after it occurred: by the times that senders state,
- * the entries up to the cut-off are read, from one day before the period.
+ * The time when the entries that a report reads were received. A step can be sent long after it occurred: by the times that
+ * senders state, the entries up to the cut-off are read, from one day before the period.
  */
 export function receiptsOf({ from, to, by }: Pick<IssuedReport, 'from' | 'to' | 'by'>): Receipts {
   return by === 'received' ? { from, to } : { from: isoTime(Math.max(0, Date.parse(from) - maxAheadMs)), to: null }

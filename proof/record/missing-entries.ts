@@ -5,7 +5,7 @@ import type { IndexSpan, RemovalAuthorization } from './removal-authorization.js
 interface Run {
   readonly first: number
   last: number
-  /** When the last record before the run was received; '' where the bundle holds no such record. */
+  /** The time when the last record before the run was received; '' where the bundle holds no such record. */
   readonly after: string
 }
 
@@ -39,7 +39,7 @@ export class MissingEntries {
     return null
   }
 
-  /** How many of them an authorization covers. */
+  /** The number of them that an authorization covers. */
   coveredBy({ spans }: RemovalAuthorization): number {
     let count = 0
     for (const [from, to] of merged(spans)) {

@@ -74,7 +74,7 @@ const issueNames: Readonly<Record<string, string>> = {
   client_prev_mismatch: 'steps with another previous entry',
 }
 
-/** What the sequence of a task shows, in the words of every verifier; null for steps in sequence. */
+/** The fault in the sequence of a task, in the words of every verifier; null for steps in sequence. */
 export function sequenceSummary(issues: Readonly<Record<string, number>>, is_used_again: boolean): string | null {
   const found = Object.entries(issues).map(([code, number]) => `${number} ${issueNames[code] ?? code}`)
   const parts = [

@@ -9,7 +9,7 @@ import { areApart, contentStart, listedEntries, maxEndBytes, zipEnd } from '../b
 import { BundleError } from './bundle-error.js'
 
 export interface Archive {
-  /** Whether the container is byte for byte the issued one; false when another program packed it again. */
+  /** True if the container is byte for byte the issued one; false when another program packed it again. */
   readonly is_issued: boolean
   readonly entries: readonly ZipEntry[]
   /** SHA-256 of an entry's packed bytes, hex. */
@@ -70,7 +70,7 @@ interface PlacedEntry extends ZipEntry {
 
 interface Container {
   readonly entries: readonly PlacedEntry[]
-  /** Whether every byte outside the contents is that of an issued bundle. */
+  /** True if every byte outside the contents is that of an issued bundle. */
   readonly is_issued: boolean
 }
 

@@ -117,7 +117,7 @@ export async function validCheckpoints(
   return { checkpoints, unsigned_logs: [...unsigned].sort(), signed }
 }
 
-/** Whether the records of the bundle reach the checkpoint, so that the walk over them compares its root. */
+/** True if the records of the bundle reach the checkpoint, so that the walk over them compares its root. */
 function isInRecords({ size, proof }: BundledCheckpoint, { first, end }: BundleManifest['records']): boolean {
   return proof === undefined && size > first && size <= end
 }

@@ -33,7 +33,7 @@ export interface BundledText {
 
 export interface BundleReader {
   readonly manifest: BundleManifest
-  /** What the report of the bundle reads besides the entries of its period; none in the bundle of a period. */
+  /** The evidence that the report of the bundle reads besides the entries of its period; none in the bundle of a period. */
   readonly readings: () => AsyncIterable<BundledReading>
   /** Policy sets by digest, one after the other. */
   readonly policySets: () => AsyncIterable<{ readonly digest: string; readonly body: string }>

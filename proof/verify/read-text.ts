@@ -29,7 +29,7 @@ export function readText(path: string): string {
   }
 }
 
-/** Whether the path is a folder. Throws FileError. */
+/** True if the path is a folder. Throws FileError. */
 export function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory()

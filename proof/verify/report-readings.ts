@@ -1,4 +1,4 @@
-// What a report reads besides the entries of its period: entries outside of it, and statements of the platform.
+// The evidence that a report reads besides the entries of its period: entries outside of it, and statements of the platform.
 import type { BundleManifest } from '@svc/schemas'
 import { type BundledReading, bundleFiles } from '../bundle/bundle.js'
 import { isCount, isMap } from '../json/checks.js'

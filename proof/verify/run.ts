@@ -23,7 +23,7 @@ export interface VerifyOptions {
   readonly json?: boolean
 }
 
-/** What a command adds to the verdict. */
+/** The additions of a command to the verdict. */
 export interface Addition {
   /** Follows the word `valid` in the first line. */
   readonly head: string

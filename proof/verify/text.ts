@@ -23,7 +23,7 @@ export function verdictText(path: string, verdict: BundleVerdict, added: Additio
 
 const noReport = ', but the report is NOT one that it shows to be issued'
 
-/** Whether the bundle is valid: every finding concerns the given report. */
+/** True if the bundle is valid: every finding concerns the given report. */
 export function isBundleValid({ findings, more_findings }: BundleVerdict): boolean {
   return more_findings === 0 && findings.every(({ code }) => code === 'report_unknown')
 }

@@ -11,7 +11,7 @@ const lengthBytes = 4
 /** The first byte of spans as protobuf: the list of `resource_spans`. */
 const firstField = 0x0a
 
-/** Why the file cannot be read, and what to do; null for a file that may be text. */
+/** The reason why the file cannot be read, and what to do; null for a file that may be text. */
 export function binaryReason({ path, name }: Source, format: FormatName, svc: string): string | null {
   const [start, length] = firstBytes(path)
   const piped = (program: string) =>

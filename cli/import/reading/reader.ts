@@ -1,4 +1,4 @@
-// What every format gives an import: a first reading for facts, a second one for steps.
+// The interface of every format of an import: a first reading for facts, a second one for steps.
 import type { Behavior } from '@svc/schemas'
 import type { ImportedAgent } from '../target/target.js'
 import type { Source } from './source.js'
@@ -12,27 +12,27 @@ export interface Recorded {
   readonly continues?: true
 }
 
-/** What the first reading found in a line, a document or an entry of a list. */
+/** The result of the first reading of a line, a document or an entry of a list. */
 export interface Seen {
   /** Runs that begin there. */
   readonly runs: number
 }
 
-/** What is in the place of a run. */
+/** A value in the place of a run. */
 export interface Fault {
   readonly file: string
   /** From 0; null for a document. */
   readonly line: number | null
   /** Number of the run in a list of runs, or of the span in its line or document, from 0; null for others. */
   readonly entry: number | null
-  /** What `entry` counts. */
+  /** The unit that `entry` counts. */
   readonly unit: 'run' | 'span'
   readonly reason: string
   /** The value that is not a run; undefined for text that is not JSON, and for a run that is one. */
   readonly value?: unknown
 }
 
-/** What an import left out on purpose. */
+/** The parts that an import left out on purpose. */
 export interface Remarks {
   readonly lines: readonly string[]
   /** The same for programs. */

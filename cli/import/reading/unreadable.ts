@@ -10,7 +10,7 @@ import { listed } from './words.js'
 /** The import that the messages are about. */
 export interface Expected {
   readonly format: FormatName
-  /** How `svc` was called. */
+  /** The name by which `svc` was called. */
   readonly svc: string
 }
 
@@ -39,7 +39,7 @@ export function noRunsText(first: Fault, faults: number, expected: Expected): st
   return `${first.file}: ${whereOf(first, expected.format)} ${what}. ${one} has \`${sign}\`; the formats are ${listed(formatNames, 'and')}`
 }
 
-/** What a format consists of, and the member that shows it. */
+/** The words for the content of a format, and the member that shows it. */
 function nounsOf(format: FormatName) {
   if (format === 'otel') return { one: 'OTLP JSON', sign: 'resourceSpans' }
   if (isSessionFormat(format)) return { one: 'A line of a session', sign: format === 'codex' ? 'payload' : 'sessionId' }

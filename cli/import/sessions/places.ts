@@ -1,4 +1,4 @@
-// Where each session is in the files: the first reading notes it, so that the second one reads one session after the other.
+// The place of each session in the files: the first reading notes it, so that the second one reads one session after the other.
 import { statSync } from 'node:fs'
 import { type CodingFormatName, type LinePlace, placeOfLine } from '@svc/adapters/sessions'
 import type { Fault, Seen } from '../reading/reader.js'

@@ -1,4 +1,4 @@
-// What is in the files besides acts, counted by kind, so that an import leaves nothing out silently.
+// The content of the files besides acts, counted by kind, so that an import leaves nothing out silently.
 import type { OtherLine } from '@svc/adapters/sessions'
 import type { Remarks } from '../reading/reader.js'
 import { countOf } from '../reading/words.js'

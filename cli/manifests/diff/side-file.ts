@@ -1,4 +1,4 @@
-// What a side of a comparison holds, wherever it was read.
+// The content of a side of a comparison, of a folder, a file or a commit.
 
 export interface SideFile {
   /** Relative to the folder; the name of a file that was given itself. */

@@ -48,7 +48,7 @@ export async function writePages(pages: readonly Page[]): Promise<string[]> {
   }
 }
 
-/** What is not current: missing and changed files, and in a folder those of manifests that no longer exist. */
+/** The files that are not current: missing and changed files, and in a folder those of manifests that no longer exist. */
 export async function checkPages(pages: readonly Page[], out: string): Promise<string[]> {
   const texts = await Promise.all(pages.map(({ path }) => textOf(path)))
   const stale = pages.flatMap(({ path, text }, index) => {

@@ -13,7 +13,7 @@ export interface DocsOptions {
 }
 
 interface Outside {
-  /** How the command was called. */
+  /** The name by which the command was called. */
   readonly svc: string
   readonly out: Writable
   readonly err: Writable

@@ -58,7 +58,7 @@ export function replayCommand(svc: string, onPlatform: PlatformReplay): Command 
     })
 }
 
-/** What is wrong with the options together; null if nothing is. */
+/** The fault of the options together; null without one. */
 function mistakeIn(traces: readonly string[], options: ReplayCommandOptions): string | null {
   const { platform, from, to, failOn, against } = options
   if (platform && traces.length > 0) return 'give either traces or --platform'

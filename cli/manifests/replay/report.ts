@@ -1,4 +1,4 @@
-// What `svc replay` reports, in every format.
+// The report of `svc replay`, in every format.
 import { counted, type Finding, type ReplayResult, type ShownReplay, type ShownStep } from '@svc/engine/parts'
 import { printable } from '@svc/proof'
 import type { DryRunReport } from '@svc/schemas'
@@ -17,7 +17,7 @@ export interface ReplayReport {
   readonly recorded: RecordedTasks | null
   /** File with the agent; null when the traces name it. */
   readonly agent: string | null
-  /** How `svc` was called. */
+  /** The name by which `svc` was called. */
   readonly svc: string
 }
 

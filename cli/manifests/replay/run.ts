@@ -29,7 +29,7 @@ export interface ReplayCommandOptions {
 }
 
 export interface ReplayStreams {
-  /** How `svc` was called. */
+  /** The name by which `svc` was called. */
   readonly svc: string
   readonly out: Writable
   readonly err: Writable

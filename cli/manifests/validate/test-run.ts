@@ -83,7 +83,7 @@ function linesOfPolicy({ name, answer, severity, violation_details: details }: E
   return [`${head} (${severity})`, `${' '.repeat(26)}${printable(details.reason)}`, ...remedy]
 }
 
-/** How often the tests violated and passed each policy and each condition. */
+/** The numbers of tests that violated and passed each policy and each condition. */
 function coverageLines({ file, coverage }: ValidatedManifest): string[] {
   if (coverage === null) return []
   const rows = coverage.policies.flatMap((policy) => [

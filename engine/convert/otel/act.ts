@@ -1,4 +1,4 @@
-// What a span shows that an agent did: a step before it has a number.
+// An act of an agent, as its span shows it: a step before it has a number.
 import type { Body } from '../step-body.js'
 import type { Span } from './span.js'
 import type { Subagent } from './tree.js'

@@ -65,7 +65,7 @@ export function createCalls(isComplete: (span: Span) => boolean) {
       if (id === null) nameless.set(name, (nameless.get(name) ?? 0) + 1)
       else ids.add(id)
     },
-    /** Where tools have spans, a call without one has happened only if it was answered. */
+    /** If tools have spans, a call without one has happened only if it was answered. */
     withoutSpan: (): CalledTool[] =>
       [...called.values()]
         .filter(({ call }) => !hasSpan(call))
@@ -79,7 +79,7 @@ export function createCalls(isComplete: (span: Span) => boolean) {
 function factsOf({ span, call: { id }, answer }: Shown, key: string, is_asked: boolean) {
   const shown = id === null || !key.endsWith(':1') ? [] : [shownOrigin(id)]
   return {
-    // What a model received happened before its call.
+    // A model received its input before its call.
     time: is_asked ? (span.end ?? span.start) : span.start - 1n,
     origins: [`call:${key}`, ...shown] as const satisfies Origins,
     ...(!is_asked && id !== null && { needs: askedOrigin(id) }),

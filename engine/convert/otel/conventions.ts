@@ -1,4 +1,4 @@
-// What libraries call the same thing: attributes and values of the semantic conventions for generative AI first, then those of
+// The names of libraries for one thing: attributes and values of the semantic conventions for generative AI first, then those of
 // older versions and of common libraries (OpenInference, Traceloop, AI SDK, LangSmith, Langfuse, MLflow, Agent Development Kit).
 
 /** The kind of span, where a library has names of its own. */
@@ -50,7 +50,7 @@ export const resultNames = [
   'output.value',
 ] as const
 
-/** What a model or an agent received, as a list of messages, a message or text. */
+/** The input of a model or an agent, as a list of messages, a message or text. */
 export const inputNames = ['gen_ai.input.messages', 'gen_ai.prompt', 'ai.prompt.messages'] as const
 export const outputNames = ['gen_ai.output.messages', 'gen_ai.completion'] as const
 /** The same with an attribute for each member, such as `gen_ai.prompt.0.content`. */

@@ -1,4 +1,4 @@
-// What a step keeps of its span besides its own members.
+// The parts of its span that a step keeps besides its own members.
 import type { JsonMap } from '@svc/schemas'
 import { eachShallow } from '../step-body.js'
 import type { Span, SpanError } from './span.js'

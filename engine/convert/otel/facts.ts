@@ -1,4 +1,4 @@
-// What a first reading of the spans must know of each, so that a second one can convert one task after the other.
+// Facts of each span that a first reading notes, so that a second one can convert one task after the other.
 import { outputOf } from './messages.js'
 import { nameIn, operationOf, toolNameOf } from './operation.js'
 import type { Span } from './span.js'

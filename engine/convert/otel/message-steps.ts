@@ -1,4 +1,4 @@
-// What the user and the callers of sub-agents wrote and read, as steps.
+// The messages that the user and the callers of sub-agents wrote and read, as steps.
 import type { JsonMap } from '@svc/schemas'
 import { type Body, hasText } from '../step-body.js'
 import { type Act, createOrdinals, type Origins } from './act.js'
@@ -21,7 +21,7 @@ export function received(span: Span, subagent: Subagent | null): Act[] {
   })
 }
 
-/** What a model answered. The same answer to another call is a message of its own. */
+/** The answer of a model. The same answer to another call is a separate message. */
 export function answered(span: Span, subagent: Subagent | null, output: readonly SpanMessage[]): Act[] {
   return dispatches(span, subagent, output, (text, index) => ({
     origins: [`${spanOrigin(span)}/sent/${index}`, `sent:${text}`],
@@ -29,7 +29,7 @@ export function answered(span: Span, subagent: Subagent | null, output: readonly
   }))
 }
 
-/** What an invocation returned: mostly the last answer of its model, which can arrive after it. */
+/** The result of an invocation: mostly the last answer of its model, which can arrive after it. */
 export function returned(span: Span, subagent: Subagent | null, output: readonly SpanMessage[]): Act[] {
   return dispatches(span, subagent, output, (text) => ({ origins: [`sent:${text}`, `returned:${text}`] }))
 }

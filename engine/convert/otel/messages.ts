@@ -19,7 +19,7 @@ export interface SpanMessage {
   readonly answers: readonly { readonly id: string | null; readonly result: unknown }[]
 }
 
-/** What the model or the agent received, in order; empty for a span without content. */
+/** The messages that the model or the agent received, in order; empty for a span without content. */
 export function inputOf(span: Span): SpanMessage[] {
   const given = contentIn(span, inputNames) ?? indexedMessages(span.attributes, indexedInputs)
   const instructions = contentIn(span, ['gen_ai.system_instructions'])
@@ -29,7 +29,7 @@ export function inputOf(span: Span): SpanMessage[] {
   ]
 }
 
-/** What the model or the agent answered; empty for a span without content. */
+/** The messages that the model or the agent answered; empty for a span without content. */
 export function outputOf(span: Span): SpanMessage[] {
   const given = contentIn(span, outputNames) ?? indexedMessages(span.attributes, indexedOutputs) ?? answerIn(span)
   if (given !== undefined) return messagesOf(given, 'assistant')

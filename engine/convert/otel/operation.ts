@@ -1,4 +1,4 @@
-// What a span of an agent is: a call of a model, of a tool or of an agent, by the semantic conventions for generative AI.
+// The operation of a span of an agent: a call of a model, of a tool or of an agent, by the semantic conventions for generative AI.
 // Names of older versions and of common libraries come after the current ones.
 import type { Body } from '../step-body.js'
 import type { Attributes } from './any-value.js'

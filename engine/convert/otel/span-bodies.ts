@@ -1,4 +1,4 @@
-// What a model, a tool, a sub-agent and the other operations did, as steps.
+// The acts of a model, a tool, a sub-agent and the other operations, as steps.
 import type { JsonMap } from '@svc/schemas'
 import { readable } from '../exact.js'
 import { argumentsOf, type Body, callView } from '../step-body.js'

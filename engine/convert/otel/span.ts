@@ -42,7 +42,7 @@ export interface SpanError {
 
 export type SpanReading = { readonly span: Span; readonly problem: null } | { readonly problem: string }
 
-/** What all spans of a group have. */
+/** Members that all spans of a group have. */
 export interface SpanGroup {
   readonly resource: Attributes
   readonly scope: string | null

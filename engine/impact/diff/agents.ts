@@ -1,4 +1,4 @@
-// What a change of a manifest means for one agent, with its risk level and its waivers.
+// The effect of a change of a manifest on one agent, with its risk level and its waivers.
 import type { Manifest } from '@svc/schemas'
 import { type RiskLevel, riskLevelOf } from '../../agent/risk.js'
 import { materialise } from '../../manifest/agent/materialise.js'

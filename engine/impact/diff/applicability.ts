@@ -1,4 +1,4 @@
-// Whether a condition is applicable only where one of its neighbours is.
+// Tells if a condition is applicable only to steps to which one of its neighbours is.
 import type { JsonMap } from '@svc/schemas'
 import type { Condition } from '../../rules/compound/condition.js'
 import { targetKeys } from '../../rules/form/params.js'

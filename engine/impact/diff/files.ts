@@ -26,7 +26,7 @@ export interface FileDiff extends ManifestDiff {
 export interface DiffReport {
   /** The manifests that differ, in the order of the files. */
   readonly manifests: readonly FileDiff[]
-  /** How many manifests were compared, equal ones included. */
+  /** The number of manifests that were compared, equal ones included. */
   readonly compared: number
   readonly counts: DiffCounts
   readonly affected_agents: readonly string[]

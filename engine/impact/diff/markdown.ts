@@ -70,7 +70,7 @@ export function policyMarkdown(policy: PolicyChange): string {
   return `${mark(policy.change)} ${nameOf(policy)}`
 }
 
-/** What allows more is in bold. */
+/** A change that allows more is in bold. */
 function mark(change: PolicyChange['change']): string {
   return change === 'looser' || change === 'removed' ? `**${change}**` : changeWord(change)
 }

@@ -1,4 +1,4 @@
-// Which manifest of the base is which of the change: by path; a file that was moved is found by the name of its manifest.
+// Pairs the manifests of the base with those of the change: by path; a file that was moved is found by the name of its manifest.
 import type { ValidatedManifest } from '../../manifest/validate.js'
 import type { DiffFile } from './files.js'
 

@@ -62,7 +62,7 @@ function orderedOf(direction: Direction): Ordered {
   return { stricter: direction === 'conditions' || direction === 'together' ? 'none' : direction }
 }
 
-/** What a parameter means: its value, or what it means that it is left out. */
+/** The meaning of a parameter: its value, or the meaning of its absence. */
 function given({ absent = 'all' }: Ordered, params: JsonMap, name: string): Absent {
   if (Object.hasOwn(params, name)) return { value: params[name] }
   return typeof absent === 'function' ? absent(params) : absent

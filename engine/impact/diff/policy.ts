@@ -36,7 +36,7 @@ export function diffPolicy(old: WrittenPolicy, next: WrittenPolicy): MemberChang
   return [...rule, ...others, ...diffApproval(old, next)]
 }
 
-/** What the members that differ do together: a disabled policy violates nothing. */
+/** The effect of all differing members together: a disabled policy violates nothing. */
 export function effectOn(old: WrittenPolicy, next: WrittenPolicy, members: readonly MemberChange[]): Effect {
   const [before, after] = [old.enabled !== false, next.enabled !== false]
   if (before !== after) return after ? 'stricter' : 'looser'

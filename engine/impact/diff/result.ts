@@ -1,4 +1,4 @@
-// What a comparison of two manifests reports: plain data that the command, the GitHub Action and the platform print.
+// The result of a comparison of two manifests: plain data that the command, the GitHub Action and the platform print.
 import type { Manifest } from '@svc/schemas'
 import type { RiskLevel } from '../../agent/risk.js'
 

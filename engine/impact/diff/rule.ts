@@ -9,7 +9,7 @@ import { diffParams, valuesOf } from './params.js'
 import { type Effect, inverted, type MemberChange } from './result.js'
 import { keyOf } from './selection.js'
 
-/** Where a condition is in the tree of its policy. */
+/** The position of a condition in the tree of its policy. */
 interface Where {
   /** Above it are only `all_of`: the policy is violated when the condition is. */
   readonly plain: boolean
@@ -23,7 +23,7 @@ interface Placed {
   readonly path: string
 }
 
-/** What differs between two rules with their parameters. Paths begin with `params`, or are `rule_type`. */
+/** The differences between two rules with their parameters. Paths begin with `params`, or are `rule_type`. */
 export function diffRule(old: Condition, next: Condition): MemberChange[] {
   return diffNode({ node: old, path: '' }, { node: next, path: '' }, { plain: true, negated: false })
 }

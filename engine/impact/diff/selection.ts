@@ -1,10 +1,10 @@
-// Which of two lists, filters or step kinds selects more. Every answer other than `other` holds for every step.
+// Compares what two lists, filters or step kinds select. Every answer other than `other` holds for every step.
 import { canonicalType, type JsonMap } from '@svc/schemas'
 import type { Selector, StepKind } from '../../rules/form/params.js'
 import { canBeAmbiguous } from '../../rules/selection/lookup.js'
 import { sameJson } from '../../rules/values/members.js'
 
-/** What the second selects compared with the first. */
+/** The selection of the second compared with the first. */
 export type Comparison = 'same' | 'more' | 'fewer' | 'other'
 
 /** Undefined selects everything. */

@@ -21,7 +21,7 @@ export function changeWord(change: PolicyChange['change']): string {
   return change === 'none' ? 'no effect' : change
 }
 
-/** What differs in a member: its name, and the old and the new value. */
+/** The difference in a member: its name, and the old and the new value. */
 export function memberWords({ path, old, new: next, effect }: MemberChange): { path: string; what: string } {
   const shown = bracketed(path.replace(/(^|\.)params\.(?=.)/g, '$1'))
   return { path: shown, what: `${valuesInWords(old, next)} (${changeWord(effect)})` }
@@ -57,7 +57,7 @@ function valueWords(value: unknown): string {
   return text.length > maxValue ? `${text.slice(0, maxValue)}…` : text
 }
 
-/** What differs for one agent only: its waiver, and why a policy is in force now or is no longer. */
+/** The differences for one agent only: its waiver, and why a policy is in force now or is no longer. */
 export function ownMembers({ change, members }: PolicyChange): readonly MemberChange[] {
   const own = change === 'added' || change === 'removed' ? ['waiver', 'risk_classification', 'enabled'] : ['waiver']
   return members.filter(({ path }) => own.includes(path))
@@ -88,7 +88,7 @@ type Row = readonly [
 const policy = ['policy', 'policies'] as const
 const waiver = ['waiver', 'waivers'] as const
 
-/** What becomes of policies and waivers, such as `1 policy becomes stricter and 2 policies are removed`. */
+/** The change of policies and waivers, such as `1 policy becomes stricter and 2 policies are removed`. */
 export function changeWords({ manifests }: Pick<DiffReport, 'manifests'>): string {
   const policies = manifests.flatMap((one) => one.policies)
   const waivers = manifests.flatMap((one) => one.waivers)

@@ -4,7 +4,7 @@ import { type Decision, stopsStep } from '../../policy/evaluate.js'
 import type { Cause, PolicyEffect } from './result.js'
 import type { ListedPolicy } from './sets.js'
 
-/** What the violation does to a step with that outcome. */
+/** The effect of the violation on a step with that outcome. */
 export function effectOf({ policy }: ListedPolicy, result: PolicyResult, outcome: Decision['outcome']): PolicyEffect {
   if (result.waived) return 'waived'
   if (result.mode === 'observe') return 'observed'

@@ -1,4 +1,4 @@
-// What a change of policies would do to a recorded task that is given whole.
+// The effect of a change of policies on a recorded task that is given whole.
 import { canonical } from '@svc/proof'
 import type { JsonMap, Step } from '@svc/schemas'
 import type { ReplayPolicies, ReplayPolicy } from './policies.js'
@@ -53,7 +53,7 @@ function forEveryAgent(policies: readonly ReplayPolicy[]): ReplayPolicies {
   return { policies, keyOf: () => '', onAgent: ({ policy }) => policy }
 }
 
-/** What the evaluation of a step reads of a policy: equal policies give equal results on the same history. */
+/** The members of a policy that the evaluation of a step reads: equal policies give equal results on the same history. */
 function meaningOf({ policy }: ReplayPolicy): string {
   const { name, rule_type, params, scope, severity, mode, enabled, approval, waived_until } = policy
   return canonical({

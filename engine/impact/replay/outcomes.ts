@@ -1,4 +1,4 @@
-// What a replay found: tasks by outcome, first blocks, and steps whose outcome differs between two policy sets.
+// The result of a replay: tasks by outcome, first blocks, and steps whose outcome differs between two policy sets.
 import type { Step } from '@svc/schemas'
 import type { Decision } from '../../policy/evaluate.js'
 import { causesOf, differencesOf } from './causes.js'
@@ -26,7 +26,7 @@ export function createOutcomes(sets: ReplaySets, max_listed: number) {
     if (is !== null) tasks[is] += 1
   }
   return {
-    /** Where evaluations count the policies that passed, by id. */
+    /** Evaluations count the policies that passed here, by id. */
     passed: tally.passed,
     /** Notes a step with a violation or an approval; `before` is null without a set to compare with. */
     note: (task: ReplayedTask, step: Step, number: number | null, after: Decision, before: Decision | null) => {
@@ -76,7 +76,7 @@ function markAndCount(marks: Marks, outcome: Outcome, counter: Record<keyof Mark
   mark(marks, outcome)
 }
 
-/** What begins to block comes first, then what ends to block, then questions, then reports. */
+/** New blocks come first, then ended blocks, then questions, then reports. */
 function rankOf(before: Outcome, after: Outcome): number {
   if (after === 'block') return 0
   if (before === 'block') return 1

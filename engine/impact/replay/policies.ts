@@ -6,7 +6,7 @@ import type { PolicyInput } from '../../policy/policy-input.js'
 
 export interface ReplayPolicy {
   readonly policy: PolicyInput
-  /** Where a person finds the policy; the line is from 1. Null for a policy that is in no file. */
+  /** The place at which a person finds the policy; the line is from 1. Null for a policy that is in no file. */
   readonly file: string | null
   readonly line: number | null
 }

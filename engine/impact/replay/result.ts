@@ -4,7 +4,7 @@ import type { Scope } from '../../rules/form/rule.js'
 
 export type Outcome = Evaluation['outcome']
 
-/** What a violation does to its step. */
+/** The effect of a violation on its step. */
 export type PolicyEffect = 'blocks' | 'asks' | 'warns' | 'observed' | 'waived'
 
 /** A step of a recorded task, so that a person finds it again. */
@@ -19,7 +19,7 @@ export interface StepPlace {
   readonly step_name: string | null
 }
 
-/** How often a policy applied, and what it found. All numbers but the two of tasks are numbers of steps. */
+/** Applications of a policy and their results. All numbers but the two of tasks are numbers of steps. */
 export interface PolicyTally {
   readonly name: string
   /** The file of the policy and the line in it; null when unknown. */

@@ -1,4 +1,4 @@
-// How often each policy applied, passed and was violated.
+// Counts of applications, passes and violations of each policy.
 import type { Decision } from '../../policy/evaluate.js'
 import { effectOf } from './causes.js'
 import type { PolicyTally, StepPlace } from './result.js'

@@ -5,7 +5,7 @@ import type { Task } from '../../task/task.js'
 import type { Flip, Outcome } from './result.js'
 import type { View } from './sets.js'
 
-/** What one policy set said about a task so far. */
+/** Outcomes of a task under one policy set so far. */
 export interface Marks {
   blocked: boolean
   asked: boolean
@@ -29,7 +29,7 @@ export function mark(marks: Marks, outcome: Outcome): void {
   else if (outcome === 'warn') marks.warned = true
 }
 
-/** What the second set changes for the task. */
+/** The change of the task by the second set. */
 export function changeOf(old: Marks, now: Marks): TaskChange | null {
   if (old.blocked !== now.blocked) return now.blocked ? 'newly_blocked' : 'no_longer_blocked'
   return now.asked && !old.asked && !old.blocked ? 'newly_asked' : null

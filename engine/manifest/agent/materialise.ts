@@ -62,8 +62,8 @@ export function materialise(manifest: Manifest, assignment: Assignment): Materia
 }
 
 /**
- * When the waiver of each policy for an agent ends, ms since 1970: at 24:00 UTC of the day that it names. The longer of two
- * waivers counts. Without an agent no policy is waived.
+ * The time when the waiver of each policy for an agent ends, ms since 1970: at 24:00 UTC of the day that it names. The longer of
+ * two waivers counts. Without an agent no policy is waived.
  */
 export function waivedUntil(manifest: Manifest, agent_key: string | null): ReadonlyMap<string, number> {
   const until = new Map<string, number>()

@@ -20,7 +20,7 @@ export interface RuleWords {
 
 export interface ParamWords {
   readonly name: string
-  /** What the parameter is. */
+  /** The meaning of the parameter. */
   readonly meaning: string
   readonly value: string
 }
@@ -90,7 +90,7 @@ function code(value: unknown): string {
 
 const everyStep = 'every step'
 
-/** What a policy applies to: the steps of its target, the finished task, or the agent at its registration. */
+/** The subject of a policy: the steps of its target, the finished task, or the agent at its registration. */
 export function appliesTo(scope: Scope, root: Condition): string {
   if (scope === 'agent_registration') return 'agents when they register'
   if (scope === 'task_execution') return 'the whole task when it ends'

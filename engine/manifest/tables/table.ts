@@ -5,7 +5,7 @@ import type { ManifestPolicy } from '../parse/parse.js'
 import type { TestResult } from '../tests/test.js'
 import { appliesTo, type RuleWords, ruleWords } from './rule-words.js'
 
-/** What a violation does. */
+/** The effect of a violation. */
 export type ViolationEffect = 'blocks' | 'asks' | 'reports' | 'observes' | 'disabled'
 
 export interface PolicyTable {

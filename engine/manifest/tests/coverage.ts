@@ -1,11 +1,11 @@
-// What the tests of a manifest cover: each policy, and each condition of a compound policy, violated once and passed once.
+// Coverage of the tests of a manifest: each policy, and each condition of a compound policy, violated once and passed once.
 import type { JsonMap, Manifest } from '@svc/schemas'
 import type { ExplainedPolicy } from '../../policy/explain.js'
 import { isCombinator, postOrder } from '../../rules/compound/compound.js'
 import type { ManifestPolicy, ManifestTest } from '../parse/parse.js'
 import { explanationOf, setsByAgent } from './test.js'
 
-/** How often the tests violated and passed a policy or a condition, and how often it was not applicable. */
+/** Numbers of tests that violated and passed a policy or a condition, or to which it was not applicable. */
 export interface Tally {
   readonly violated: number
   readonly passed: number

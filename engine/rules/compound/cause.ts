@@ -1,12 +1,12 @@
-// Why a compound rule is violated: the conditions that caused it, their evidence and their remedies.
+// The reason why a compound rule is violated: the conditions that caused it, their evidence and their remedies.
 import type { EvidenceStep } from '@svc/schemas'
 import { type Check, evidenceOf, NOT_APPLICABLE, PASS, type RuleContext, type Violation } from '../form/rule.js'
 import type { Combinator, Condition } from './condition.js'
 
-/** Why a condition is violated, or why its negation is. */
+/** The reason why a condition is violated, or why its negation is. */
 interface Cause {
   readonly violation: Violation
-  /** What holds and must not, as main clauses; null where the message states what is missing. */
+  /** The facts that hold and must not, as main clauses; null if the message states what is missing. */
   readonly fact: string | null
   /** Facts that are allowed one by one. */
   readonly together?: boolean
@@ -163,11 +163,11 @@ function joined(causes: readonly Cause[], between: Between, code: string): Viola
 
 type Between = '; and ' | '; or '
 
-/** What to do: all of it, or one of several. */
+/** The remedy: all of it, or one of several. */
 function remedyOf(causes: readonly Cause[], between: Between): Pick<Violation, 'remedy' | 'remedy_steps'> {
   const violations = causes.map(({ violation }) => violation)
   const known = violations.flatMap(({ remedy }) => remedy ?? [])
-  // Where all are needed, one violation without a remedy leaves the whole without one.
+  // If all are needed, one violation without a remedy leaves the whole without one.
   if (known.length === 0 || (between === '; and ' && known.length < violations.length)) return {}
   const texts = [...new Set(known)]
   const remedy = between === '; or ' && texts.length > 1 ? `one of: ${texts.join(between)}` : texts.join(between)
@@ -175,7 +175,7 @@ function remedyOf(causes: readonly Cause[], between: Between): Pick<Violation, '
   return { remedy: shortened(remedy), ...(steps?.remedy_steps && { remedy_steps: steps.remedy_steps }) }
 }
 
-/** What holds, in one sentence. */
+/** The facts that hold, in one sentence. */
 function sentence(causes: readonly Cause[]): string {
   return shortened([...new Set(causes.map(({ fact, violation }) => fact ?? violation.message))].join(' and '))
 }

@@ -1,4 +1,4 @@
-// How deep the conditions of a policy may be nested: one limit for files, bodies and stored policies.
+// The greatest depth of the conditions of a policy: one limit for files, bodies and stored policies.
 import { isDeeperThan, maxCompoundDepth, maxPolicyDepth } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../../check/parameter-error.js'

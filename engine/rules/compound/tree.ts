@@ -46,7 +46,7 @@ export function compiled(nodes: readonly Node[]): CompiledTree {
   }
 }
 
-/** What a tree gives, from its leaves up: no depth needs a stack while a policy is compiled. */
+/** The value of a tree, from its leaves up: no depth needs a stack while a policy is compiled. */
 function folded<T>(
   nodes: readonly Node[],
   leaf: (leaf: LeafNode) => T,

@@ -1,4 +1,4 @@
-// What several rules of a policy set read of one step, computed once for each evaluation. Content rules that read one field
+// Readings of one step that rules of a policy set share, computed once for each evaluation. Content rules that read one field
 // share one pass over its texts: the union of their patterns finds the few texts that a single pattern can match.
 import { type Matcher, type Search, unionOf } from '../../pattern/pattern.js'
 import { someText } from '../values/text.js'

@@ -24,8 +24,8 @@ export interface Violation {
   /** The field of the agent that the message is about: a compound rule does not name it again. */
   readonly about?: string
   /**
-   * Why only this step violates the rule and steps like it pass after it, as a main clause; null where they do not. It reads
-   * the step, so that only `any_of` calls it, which proposes no such step.
+   * The reason why only this step violates the rule and steps like it pass after it, as a main clause; null where they do not.
+   * It reads the step, so that only `any_of` calls it, which proposes no such step.
    */
   readonly once?: () => string | null
 }
@@ -86,11 +86,11 @@ export interface RuleContext {
   readonly now: number
   /** The step is recorded, not intended. */
   readonly happened?: boolean
-  /** What the readings of the policy set found in this evaluation, by their index; without it nothing is shared. */
+  /** The results of the readings of the policy set in this evaluation, by their index; without it nothing is shared. */
   readonly readings?: unknown[]
 }
 
-/** Why a rule passed: the steps that made it pass, that it did as a main clause, and how to violate it. */
+/** The reason why a rule passed: the steps that made it pass, that it did as a main clause, and how to violate it. */
 export interface PassCause {
   readonly evidence: readonly EvidenceStep[]
   readonly fact?: string
@@ -138,10 +138,10 @@ export interface Slot<S> {
   readonly slot: number
 }
 
-/** What several rules read of a context: computed once for each evaluation. */
+/** A reading of a context by several rules: computed once for each evaluation. */
 export type Reading<T> = (context: RuleContext) => T
 
-/** Where the rules of a policy set share their readings. */
+/** The readings that the rules of a policy set share. */
 export interface Readings {
   /** A reading by its key: rules that give the same key read the same. `undefined` is never a result. */
   readonly once: <T>(key: string, read: Reading<T>) => Reading<T>
@@ -154,7 +154,7 @@ export interface Readings {
   ) => Reading<readonly string[]>
 }
 
-/** What a rule may use while it is compiled. */
+/** The parts that a rule may use while it is compiled. */
 export interface CompileEnvironment {
   readonly scope: Scope
   /** The parameters are known to match the schema of the rule. */

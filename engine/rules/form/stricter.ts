@@ -1,4 +1,4 @@
-// Which change of a parameter makes a policy stricter: a step that violated it still does. engine/impact compares manifests by it.
+// The changes of parameters that make a policy stricter: a step that violated it still does. engine/impact compares by them.
 import type { JsonMap } from '@svc/schemas'
 
 /**
@@ -7,7 +7,7 @@ import type { JsonMap } from '@svc/schemas'
  */
 export type Order = 'lower' | 'higher' | 'fewer' | 'more' | 'true' | 'wider' | 'narrower'
 
-/** What a parameter that is left out means: everything, a value, or something that no value compares with. */
+/** The meaning of a parameter that is left out: everything, a value, or something that no value compares with. */
 export type Absent = 'all' | 'other' | { readonly value: unknown }
 
 export interface Ordered {

@@ -14,18 +14,18 @@ import { compileStepField } from '../selection/lookup.js'
 import { AmbiguousField } from '../values/members.js'
 import { digestOfGate, gateProblem, isRejection } from './gate-words.js'
 
-/** What an approval must be like. */
+/** The requirements on an approval. */
 export interface Binding {
   readonly check_type?: string | undefined
   /** The fields that it approves besides the step type; undefined: the whole action. */
   readonly binds?: readonly string[] | undefined
   readonly max_age_seconds?: number | undefined
-  /** How many steps it allows; undefined: one, and any number of readings with `binds`. */
+  /** The number of steps that it allows; undefined: one, and any number of readings with `binds`. */
   readonly uses?: number | undefined
 }
 
 export interface BoundGates {
-  /** What the gate of this step must carry; null for a step that has no digest, which no gate can approve. */
+  /** The binding that the gate of this step must carry; null for a step without a digest, which no gate can approve. */
   readonly bindingOf: Reading<StepBinding | null>
   /** The gate that allows the step, or why none does. */
   readonly find: (context: RuleContext, binding: StepBinding) => GateFound
@@ -41,7 +41,7 @@ export interface StepBinding {
 
 export type GateFound = { readonly gate: EvidenceStep; readonly problem: null } | GateProblem
 
-/** Why a gate does not allow a step. */
+/** The reason why a gate does not allow a step. */
 export interface Problem {
   readonly code: string
   readonly message: string
@@ -58,7 +58,7 @@ export interface GateProblem {
 type BindingOf = (step: Step) => StepBinding | null
 
 interface Approval {
-  /** Why the gate has not passed; null when it has. */
+  /** The reason why the gate has not passed; null when it has. */
   readonly problem: string | null
   readonly rejected: boolean
   /** ms since 1970 */
@@ -137,7 +137,7 @@ export function gateWords(check_type: string | undefined): string {
   return `step.gate${check_type === undefined ? '' : ` with \`properties.guard.check_type\` \`${check_type}\``}`
 }
 
-/** What a gate for the whole of a step must carry, read once for all rules. */
+/** The binding that a gate for the whole of a step must carry, read once for all rules. */
 export function readActionBinding(environment: CompileEnvironment): BoundGates['bindingOf'] {
   return readBinding(environment, undefined, compileBinding(undefined, ''))
 }

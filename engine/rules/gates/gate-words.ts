@@ -95,8 +95,8 @@ export function hasGateForm(step: Step): boolean {
 }
 
 /**
- * Why a gate has not passed; null when it has. Every result that it reports must be positive, or else its answer. A gate without
- * either has passed; a gate with an ambiguous field has not.
+ * The reason why a gate has not passed; null when it has. Every result that it reports must be positive, or else its answer. A
+ * gate without either has passed; a gate with an ambiguous field has not.
  */
 export function gateProblem(gate: Step): string | null {
   try {

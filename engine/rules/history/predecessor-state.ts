@@ -1,4 +1,4 @@
-// What rules about predecessors remember of a task: the last required step with what followed it, and unspent predecessors.
+// The memory of rules about predecessors for a task: the last required step with what followed it, and unspent predecessors.
 import type { EvidenceStep, Step } from '@svc/schemas'
 import type { StepKind, TargetFilter } from '../form/params.js'
 import { type CompileEnvironment, evidenceOfRecorded, type History, type Recorded, type Slot } from '../form/rule.js'

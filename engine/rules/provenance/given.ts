@@ -1,4 +1,4 @@
-// What a task was given: the texts of the user, and the outputs of the steps that a rule trusts. What the task wrote itself is
+// The texts that a task was given: those of the user, and outputs of the steps that a rule trusts. A text of the task itself is
 // not evidence when it is read again (docs/design/engine.md §3, value_from).
 import { hasWritePermission, type Step } from '@svc/schemas'
 import type { Recorded } from '../form/rule.js'
@@ -100,11 +100,11 @@ export function addToGiven(given: Given, recorded: Recorded, trusts: ((label: La
       if (given.overflow) break
       if (trusts(text.label)) addTrusted(given, text)
     }
-  // What the step itself answers is new to the agent; what is read from the resource later may be its own work.
+  // The answer of the step itself is new to the agent; content that is read from the resource later may be its own work.
   if (writes && resource !== null) given.changed.add(resource)
 }
 
-/** What an agent thinks, notes or is allowed is not evidence of anything. */
+/** Thoughts, notes and permissions of an agent are not evidence of anything. */
 const ownWork: ReadonlySet<string> = new Set(['step.model', 'step.self', 'step.gate'])
 
 /** A message of the user; text that the user passes on from others has their label. */

@@ -6,7 +6,7 @@ import { AmbiguousField } from '../values/members.js'
 import { acceptor } from './filter-value.js'
 import { compileField, compileStepField } from './lookup.js'
 
-/** Which steps are selected; a member that is left out selects all. */
+/** A selection of steps; a member that is left out selects all. */
 export interface StepPattern {
   readonly step_types?: readonly string[] | undefined
   readonly verbs?: readonly string[] | undefined

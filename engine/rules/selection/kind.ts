@@ -1,4 +1,4 @@
-// Which steps a parameter means: a step type, or a selector. As a pattern, and in words.
+// The steps that a parameter means: a step type, or a selector. As a pattern, and as text.
 import { canonicalType, type JsonMap } from '@svc/schemas'
 import { ParameterError } from '../../check/parameter-error.js'
 import { quote } from '../../check/quote.js'

@@ -1,4 +1,4 @@
-// Who wrote what a step received: `content.trust`, and `content.trust_of` for parts of the output (docs/design/engine.md §1).
+// The authors of what a step received: `content.trust`, and `content.trust_of` for parts of the output (docs/design/engine.md §1).
 import type { JsonMap, Step } from '@svc/schemas'
 import { AmbiguousField, dotted } from '../values/members.js'
 import { comparable } from '../values/spelled.js'
@@ -7,7 +7,7 @@ import { targetTrust } from './target-trust.js'
 /** Labels, the least trusted first. */
 const labels = ['public', 'third_party', 'own'] as const
 
-/** Who wrote a value; null for content without a label. */
+/** The author of a value; null for content without a label. */
 export type Label = (typeof labels)[number] | null
 
 /** The label of the part of an output below a path, in which `*` is any one segment. */
@@ -27,7 +27,7 @@ export interface StepLabels extends Labels {
   readonly limit?: Labels
 }
 
-/** Who wrote content of others. */
+/** The author of content of others. */
 export type OthersLabel = 'public' | 'third_party'
 
 /** The member of `meta` in which the engine states who wrote what the step read from the memory of its agent. */
@@ -133,7 +133,7 @@ export function statedLabels({ whole, fields }: Labels): JsonMap {
   return { trust: whole, parts: fields.map(({ path, label }) => ({ path: [...path], trust: label })) }
 }
 
-/** What an external target returns is public. */
+/** The content that an external target returns is public. */
 function impliedBy(step: Step): Label {
   const reads = step.verb === 'GET' || step.verb === undefined
   return reads && targetTrust(step) === 'external' ? 'public' : null

@@ -59,7 +59,7 @@ export function someSentLeaf(value: unknown, visit: (leaf: Leaf) => boolean): bo
 }
 
 /**
- * What a step received: its output; for a received message and the start of a task also the input, where clients
+ * The values that a step received: its output; for a received message and the start of a task also the input, to which clients
  * write the text that they received.
  */
 export function someReceivedLeaf(step: Step, type: string, labels: StepLabels, visit: Visit): boolean {

@@ -43,7 +43,7 @@ export class ReceivedText implements Leaf {
   }
 }
 
-/** What a step received, and the identifiers that it sent. */
+/** The texts that a step received, and the identifiers that it sent. */
 export interface StepTexts {
   readonly received: readonly ReceivedText[]
   readonly identifiers: readonly Token[]

@@ -1,4 +1,4 @@
-// Whether a step leaves the organization: `target.trust` and `is_external_call` have one meaning, so that either sets both.
+// Tells if a step leaves the organization: `target.trust` and `is_external_call` have one meaning, so that either sets both.
 import { closedValues, type Step } from '@svc/schemas'
 import { didYouMean } from '../../check/nearest.js'
 import { quoteWord } from '../../check/quote.js'

@@ -4,7 +4,7 @@ import { bare } from './value-parts.js'
 export interface Address {
   /** In lower case, with the path or port that follows it. */
   readonly whole: string
-  /** What a reader of the word may take for the address. */
+  /** Texts that a reader of the word may mistake for the address. */
   readonly readings: readonly string[]
   readonly domain: string
 }

@@ -1,4 +1,4 @@
-// Whether a path stays inside a folder, by its text alone (docs/design/engine.md §3): links are not followed.
+// Tells if a path stays inside a folder, by its text alone (docs/design/engine.md §3): links are not followed.
 
 interface ParsedPath {
   /** `c:`, `//server/share`, `/`, or empty for a relative path. */

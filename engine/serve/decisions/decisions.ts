@@ -29,7 +29,7 @@ export interface Decisions {
 }
 
 export interface DecisionsParts {
-  /** How long a step may take, ms; Infinity reports none. */
+  /** The longest time that a step may take, ms; Infinity reports none. */
   readonly timeout: number
   /** The same for the answer to a question. */
   readonly ask_timeout: number
@@ -164,7 +164,7 @@ function createWriter({ clock, elapsed, write, notify }: Omit<DecisionsParts, 't
 
 /** Decisions that gave way to newer ones since the last check, when they were too many for a line each. */
 function createCrowd() {
-  /** What may have happened, and what was not to happen: neither hides the other. */
+  /** One count for steps that may have happened, one for those that were not to happen: neither hides the other. */
   const lines = { allowed: 0, others: 0 }
   let last: WaitingDecision | null = null
   let count = 0

@@ -7,7 +7,7 @@ import { type LastingLines, takeLines } from '../../trace/journal/lasting-lines.
 import { keyOf, type OpenDecision, type WaitingDecision } from './open-decision.js'
 
 export interface DecisionFile {
-  /** What earlier processes left, the one that has waited longest first. */
+  /** The decisions of earlier processes, the one that has waited longest first. */
   readonly read: () => readonly OpenDecision[]
   /** `more`: others follow at once. */
   readonly add: (decisions: ReadonlyMap<string, OpenDecision>, more: boolean) => void

@@ -7,7 +7,7 @@ import type { OpenDecision } from './open-decision.js'
 export const maxName = 100
 const maxSentence = 300
 
-/** Which step is blocked or asked about, why, by which policy, and what would allow it. */
+/** Names the step that is blocked or asked about, the reason, the policy, and the remedy. */
 export function blockedLine({ task_id = '', step_type, step_name }: Step, evaluation: LocalEvaluation): string {
   const [worst] = evaluation.violations
   const { reason = '', remedy = null } = worst?.violation_details ?? {}
@@ -21,7 +21,7 @@ export function blockedLine({ task_id = '', step_type, step_name }: Step, evalua
 
 const decided = { allow: 'allowed', warn: 'allowed with a warning', ask: 'asked about', block: 'blocked' }
 
-/** Which step it was about, and what to do. `waited` is in ms. */
+/** Names the step of the decision, and what to do. `waited` is in ms. */
 export function unrecordedText({ task_id, evaluation_id, intended, outcome }: OpenDecision, waited: number): string {
   const { step_type, step_name } = intended
   const name = step_name === undefined ? '' : ` "${escaped(step_name, maxName)}"`
@@ -34,7 +34,7 @@ export function unrecordedText({ task_id, evaluation_id, intended, outcome }: Op
   )
 }
 
-/** That there were more than have a line of their own. */
+/** States that there were more than have separate lines. */
 export function othersText(count: number): string {
   return `not recorded: ${count} other decisions; record each step with /record, or set SVC_RECORD_TIMEOUT_SECONDS=0 to watch none`
 }

@@ -96,7 +96,7 @@ function findUnknown(state: State, task_id: string, now: number): LocalTask | Pr
   if (held === false && isUnknown(held)) return beginHere()
   return (async () => {
     if (isUnknown(await held)) return state.table.get(task_id) ?? beginHere()
-    // What the trace lacks of a task that ran before may be in the log of the platform.
+    // Steps that the trace lacks of a task that ran before may be in the log of the platform.
     return readBack(state, task_id, (found) => keep(state, resumed(state, task_id, found), now))
   })()
 }

@@ -46,7 +46,7 @@ function outcomeOf(request: TraceRequest, count: number, bytes: Buffer, origin: 
   return { kind: 'failed', problem, retry_after: null, is_away: false }
 }
 
-/** What to change, for what the platform answers while it is wrong. */
+/** The setting to correct, for an answer of the platform that a wrong setting causes. */
 function problemOf(status: number, detail: unknown, origin: string, agent_key: string): string {
   if (status === 401) return `SVC_API_KEY is wrong: ${origin} rejects the key (401)`
   if (status === 403) return `SVC_API_KEY is wrong: the key may not send traces (403); it needs the scope \`ingest\``

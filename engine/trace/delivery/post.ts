@@ -15,7 +15,7 @@ export interface Posting extends Receiver {
   readonly headers?: Readonly<Record<string, string>>
   readonly body: string
   readonly timeout_ms: number
-  /** What the body holds, such as `incidents`. */
+  /** The content of the body, such as `incidents`. */
   readonly noun: string
 }
 
@@ -104,7 +104,7 @@ function isCode(code: unknown): code is string {
 /** Answers of a receiver, or of a proxy before it, that is starting or has gone. */
 const away: ReadonlySet<number> = new Set([408, 499, 502, 503, 504])
 
-/** What a platform answers for one line. */
+/** The answer of a platform for one line. */
 export interface LineResult {
   readonly status: number
   /** With a space before it, for messages; empty without one. */
@@ -123,7 +123,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Why lines are sent again after this answer. */
+/** The reason why lines are sent again after this answer. */
 export function failureOf(answer: Answer, problem: string, now: number): Failure {
   return { problem, retry_after: waitOf(answer, now), is_away: away.has(answer.status) }
 }

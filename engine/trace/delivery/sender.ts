@@ -7,7 +7,7 @@ export interface Rejection {
   readonly line: number
   /** For the log of the operator: without payloads. */
   readonly problem: string
-  /** What the receiver answered, which may quote the line. */
+  /** The answer of the receiver, which may quote the line. */
   readonly detail: string
 }
 
@@ -15,7 +15,7 @@ export interface RejectedLine extends Rejection {
   readonly bytes: Buffer
 }
 
-/** What became of lines that were sent together. */
+/** The results of lines that were sent together. */
 export type Delivery =
   /** The first `taken` lines need not be sent again; `later` is why the others must. */
   | {
@@ -45,7 +45,7 @@ export interface SenderParts {
   readonly reject: (rejected: readonly RejectedLine[]) => void
   /** Called when lines have left the spool. */
   readonly onRoom: () => void
-  /** What the lines are, such as `incidents`. */
+  /** The kind of the lines, such as `incidents`. */
   readonly noun: string
   readonly max_lines: number
   readonly max_bytes: number
@@ -80,7 +80,7 @@ const maxRetryMs = 60_000
 const maxAwayMs = 15_000
 /** From a delivery to the next one, while less than a full one waits: a request for every few lines would cost more than they do. */
 const gatherMs = 50
-/** How long the last lines may delay the end of the program. */
+/** The longest delay of the end of the program by the last lines. */
 const stopTimeoutMs = 2_000
 
 export function startSender(parts: SenderParts): Sender {

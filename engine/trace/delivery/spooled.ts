@@ -7,7 +7,7 @@ export interface SpooledParts {
   /** The folder of the queue is `name` below it. */
   readonly folder: string
   readonly name: string
-  /** What the lines are, such as `incidents`. */
+  /** The kind of the lines, such as `incidents`. */
   readonly noun: string
   readonly limits: JournalLimits
   /** Of a request. */

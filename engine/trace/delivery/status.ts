@@ -1,14 +1,14 @@
-// What a sink with a queue knows of its delivery, for /health and /metrics.
+// The state of the delivery of a sink with a queue, for /health and /metrics.
 import { isoTime } from '@svc/schemas'
 import type { Journal } from '../journal/journal.js'
 import { headOf } from './line-head.js'
 import type { Sender } from './sender.js'
 
-/** What a sink with a queue knows of its delivery. */
+/** The state of the delivery of a sink with a queue. */
 export interface DeliveryStatus {
   readonly waiting_lines: number
   readonly waiting_bytes: number
-  /** When the oldest waiting line was recorded. */
+  /** The time when the oldest waiting line was recorded. */
   readonly oldest_at: string | null
   /** Since the start: lines that did not fit, that the receiver rejected, and that arrived. */
   readonly dropped: number

@@ -66,7 +66,7 @@ function endOf(line: Buffer): Item | 'unreadable' | null {
   }
 }
 
-/** What became of the lines of a request that the platform took as a whole. */
+/** The results of the lines of a request that the platform took as a whole. */
 export interface TraceOutcome {
   readonly taken: number
   readonly rejected: readonly Rejection[]

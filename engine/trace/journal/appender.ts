@@ -83,7 +83,7 @@ const syncFile = promisify(fsync)
 /** Flushes files one after the other, apart from the event loop: a slow disk delays no request. */
 export function syncQueue() {
   let last: Promise<void> = Promise.resolve()
-  /** Why a file could not be flushed before it was closed. */
+  /** The reason why a file could not be flushed before it was closed. */
   let failure: unknown = null
   const then = (act: () => Promise<void>) => {
     const done = last.then(act)

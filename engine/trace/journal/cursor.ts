@@ -1,4 +1,4 @@
-// How much of a journal has arrived, in a small file beside it.
+// The part of a journal that has arrived, in a small file beside it.
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { openingOwn, readIfThere } from '../../files/durable-file.js'
@@ -9,7 +9,7 @@ export interface Cursor {
 }
 
 export interface Position {
-  /** What has arrived. */
+  /** The part that has arrived. */
   readonly offset: number
   /** Lines that the disk did not take: they end with the process. */
   readonly unwritten: number

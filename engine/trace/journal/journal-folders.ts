@@ -71,7 +71,7 @@ function hasFiles(folder: string): boolean {
   }
 }
 
-/** When its oldest lines were written last, ms since 1970. */
+/** The time when its oldest lines were written last, ms since 1970. */
 function ageOf(folder: string): number {
   const times = readdirSync(folder).flatMap((file) =>
     ofQueue.test(file) ? [statSync(join(folder, file)).mtimeMs] : [],

@@ -7,7 +7,7 @@ import { createWriter, type Writer } from './journal-writer.js'
 import { noSegments } from './no-segments.js'
 import { endOfSegments, moveSegments, openSegments, type Segments, type TraceBytes } from './segments.js'
 
-/** What a sender needs of the queue that it empties. */
+/** The queue, as the sender that empties it needs it. */
 export interface Spool {
   /** Adds a line of JSON; false when the queue is full. */
   readonly add: (text: string) => boolean
@@ -34,7 +34,7 @@ export interface Journal extends Spool {
   readonly waiting: () => number
   /** Bytes that `add` accepts. */
   readonly room: () => number
-  /** What that depends on: the bytes that may wait, or the lines that the disk has not taken. */
+  /** The limit that decides: the bytes that may wait, or the lines that the disk has not taken. */
   readonly roomIn: () => 'spool' | 'buffer'
   /** Bytes that `add` accepts in an empty journal. */
   readonly capacity: number
@@ -48,7 +48,7 @@ export interface Journal extends Spool {
   readonly lost: () => number
   /** Notes how many steps were dropped and are counted in memory only. */
   readonly noteUnsaved: (steps: number) => void
-  /** Why the disk takes no lines; null while it does. */
+  /** The reason why the disk takes no lines; null while it does. */
   readonly problem: () => string | null
   /** Writes buffered lines. */
   readonly drain: () => void

@@ -18,7 +18,7 @@ export interface LineBuffer {
   readonly tryDrain: () => void
   /** True when no line waits to be written. */
   readonly isEmpty: () => boolean
-  /** Why the disk took nothing the last time; null once all lines are written. */
+  /** The reason why the disk took nothing the last time; null once all lines are written. */
   readonly problem: () => string | null
   /** Characters that `add` accepts. */
   readonly room: () => number
@@ -31,7 +31,7 @@ export interface LineBuffer {
 }
 
 export interface LineBufferParts {
-  /** Where the lines go, for messages. */
+  /** The destination of the lines, for messages. */
   readonly path: string
   /**
    * Writes bytes and returns how many; throws when the disk rejects them. `is_rest`: they continue a partial write. Null: all lines

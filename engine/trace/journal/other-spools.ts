@@ -10,7 +10,7 @@ import { linesFrom, segmentsIn } from './segments.js'
 export interface SpoolOwner {
   /** The folder of the queue; further engines have `NAME-2` and so on. */
   readonly name: string
-  /** What sends it, without credentials: the settings of a start. */
+  /** The sender, without credentials: the settings of a start. */
   readonly settings: string
 }
 

@@ -8,7 +8,7 @@ import { type Digest, keyedDigest } from '../../memory/marks.js'
 import { createMemoryTable, type MemoryLine, type MemoryTable, memoryLimits } from '../../memory/table.js'
 
 export interface MemoryStore {
-  /** What makes the digests that the table holds now. */
+  /** Makes the digests that the table holds now. */
   readonly digest: () => Digest
   /** The table as it is now. */
   readonly table: () => MemoryTable
@@ -53,7 +53,7 @@ export function memoryFile(path: string, report: (line: string) => void): Memory
     try {
       open = upToDate(path, open)
     } catch {
-      // What is in memory stays valid; `add` reports a file that cannot be written.
+      // The table in memory stays valid; `add` reports a file that cannot be written.
     }
     return open
   }

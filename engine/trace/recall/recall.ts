@@ -32,7 +32,7 @@ export interface Recall {
   readonly noteGap: (task_id: string | null, offset: number) => void
 }
 
-/** How far back the trace is read: about a second on a slow disk. */
+/** Bytes of the end of the trace that are read: about a second on a slow disk. */
 const maxReadBytes = 256 * 1024 * 1024
 
 /** The head of each line of a step, an end or a gap; most lines need not be parsed further. */
@@ -44,7 +44,7 @@ export function createRecall(bytes: TraceBytes, flush: () => void): Recall {
   const starts = createTaskStarts()
   let scan: Promise<void> | null = null
   let scanned = at_start.start === at_start.end
-  /** What follows the part that is scanned. */
+  /** Callbacks for the part that follows the scanned one. */
   const after: (() => void)[] = []
 
   /** The engine opens a task, and so waits for this scan, before it writes lines of it. */

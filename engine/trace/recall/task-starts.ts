@@ -1,4 +1,4 @@
-// Where the steps of each task begin in a trace, and whether the trace has all of them.
+// Finds the start of each task in a trace, and the tasks of which the trace has all steps.
 
 export interface TaskStarts {
   readonly noteStep: (task_id: string, offset: number) => void

@@ -24,7 +24,7 @@ export interface ApiSinkOptions {
   readonly platform: TracePlatform
   /** The data directory. */
   readonly folder: string
-  /** What may wait on disk. */
+  /** The limit of the lines that wait on disk. */
   readonly spool_mib: number
   readonly report: (line: string) => void
 }
@@ -138,7 +138,7 @@ function createIntake({ journal, dropped, recall, onGap, report }: IntakeParts) 
       else noteAdded(recall, line, position)
     },
     onRoom: resume,
-    /** What is not in the journal then stays in its file. */
+    /** Lines that are not in the journal then stay in their file. */
     close: dropped.save,
     dropped: () => count + lost,
   }

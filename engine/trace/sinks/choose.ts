@@ -30,11 +30,11 @@ import { stdoutSink } from './stdout.js'
 /** One kind of location. */
 interface Location {
   readonly matches: (location: string) => boolean
-  /** How it is written, for messages. */
+  /** Its spelling, for messages. */
   readonly form: string
   /** True when its lines are JSON, in either format. */
   readonly has_lines: boolean
-  /** What is wrong with the other settings; null when it can be opened. `name` is the setting of the location. */
+  /** The fault of the other settings; null when it can be opened. `name` is the setting of the location. */
   readonly problem: (settings: LogSettings, name: string) => string | null
   /** Throws when it cannot be opened. */
   readonly open: (parts: OpenParts) => Sink

@@ -1,4 +1,4 @@
-// Where incidents are delivered: in the trace, or apart from it (docs/design/engine.md §8).
+// Delivery of incidents: in the trace, or apart from it (docs/design/engine.md §8).
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'

@@ -16,7 +16,7 @@ const withheld = 'withheld'
 
 export const payloadChoices = ['all', 'metadata_only'] as const
 
-/** What SVC_LOG_PAYLOADS asks for, in any case of letters and with `-` for `_`; null for an unknown value. */
+/** The value of SVC_LOG_PAYLOADS, in any case of letters and with `-` for `_`; null for an unknown value. */
 export function payloadsIn({ SVC_LOG_PAYLOADS = '' }: Environment): (typeof payloadChoices)[number] | null {
   const word = SVC_LOG_PAYLOADS.trim().toLowerCase().replaceAll('-', '_')
   if (word === '' || word === 'full') return 'all'
@@ -47,7 +47,7 @@ function metadataOf(step: Behavior): Behavior {
 
 const resultsOfGate = ['status', 'result', 'decision', 'approved']
 
-/** How the step ended. A rejected gate without its result would count as passed, and a blocked step as one that ran. */
+/** The result of the step. A rejected gate without it would count as passed, and a blocked step as one that ran. */
 function outputOf({ step_type, output = {} }: Behavior): JsonMap {
   const keys = step_type === 'step.gate' ? resultsOfGate : ['status']
   const results = keys.filter((key) => Object.hasOwn(output, key) && output[key] !== null)

@@ -1,4 +1,4 @@
-// Where spans are sent: the address of `otlp:URL`, and the headers that OpenTelemetry takes from the environment.
+// The endpoint of spans: the address of `otlp:URL`, and the headers that OpenTelemetry takes from the environment.
 import { addressIn, type Environment, shownLocation } from './settings.js'
 
 export interface OtlpEndpoint {
