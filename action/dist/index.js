@@ -17349,7 +17349,7 @@ function subjectOf(error) {
 }
 
 // proof/json/checks.ts
-function isMap$2(value) {
+function isMap$1(value) {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -18022,9 +18022,6 @@ const ranked = [
 	"texts",
 	"passages"
 ];
-function isMap$1(value) {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 // engine/rules/classification.ts
 const scopes$6 = ["step_execution"];
@@ -22292,12 +22289,12 @@ function diffApproval({ approval: old }, { approval: next }) {
 
 // engine/convert/output-value.ts
 function withOutputObject(step) {
-	if (!isMap$2(step)) return {
+	if (!isMap$1(step)) return {
 		step,
 		warnings: []
 	};
 	const { output } = step;
-	if (output === void 0 || output === null || isMap$2(output)) return {
+	if (output === void 0 || output === null || isMap$1(output)) return {
 		step,
 		warnings: []
 	};
@@ -30141,6 +30138,49 @@ function pathOf$1({ was, is }) {
 	return is?.file ?? was?.file ?? "";
 }
 
+// engine/impact/replay/policies.ts
+function policiesOfManifests(manifests) {
+	const policies = manifests.flatMap(policiesOf);
+	const manifestOf = new Map(policies.map((policy) => [policy.policy, policy.manifest]));
+	const keys = new Set(manifests.flatMap(({ manifest }) => manifest.waivers?.map(({ agent_key }) => agent_key) ?? []));
+	const waivedFor = (agent) => {
+		const { agent_key } = agent;
+		return typeof agent_key === "string" && keys.has(agent_key) ? agent_key : null;
+	};
+	return {
+		policies,
+		keyOf: (agent) => JSON.stringify([riskLevelOf(agent.risk_classification), waivedFor(agent)]),
+		onAgent: ({ policy }, agent) => {
+			if (!levelApplies(policy.risk_classification, riskLevelOf(agent.risk_classification))) return null;
+			const manifest = manifestOf.get(policy);
+			const until = manifest && waivedUntil(manifest, waivedFor(agent)).get(policy.name);
+			return until === void 0 ? policy : {
+				...policy,
+				waived_until: until
+			};
+		}
+	};
+}
+function policiesOf({ manifest, file, lines }) {
+	return materialise(manifest, {
+		source: "file",
+		path: file,
+		sha: "",
+		agent: null,
+		assigned_at: null,
+		assigned_by: null
+	}).policies.map((policy, index) => ({
+		policy: {
+			...policy,
+			id: index + 1,
+			version: 1
+		},
+		file,
+		line: lines[index] ?? null,
+		manifest
+	}));
+}
+
 // engine/impact/replay/causes.ts
 function effectOf({ policy }, result, outcome) {
 	if (result.waived) return "waived";
@@ -30666,7 +30706,7 @@ function numberOf({ step }, { length }) {
 function takeAgent({ sets, is_agent_given }, task, { meta }) {
 	const given = is_agent_given || task.agent !== null ? void 0 : meta?.agent;
 	if (given !== void 0) {
-		task.agent = isMap$2(given) ? given : {};
+		task.agent = isMap$1(given) ? given : {};
 		task.view = sets.viewOf(task.agent);
 	}
 	if (task.length === 1 || given !== void 0) task.view.tasks += 1;
@@ -30998,49 +31038,6 @@ function causeParts(causes, placeOf) {
 	});
 	const more = different.length - maxCauses;
 	return [...shown, ...more > 0 ? [`${more} more`] : []];
-}
-
-// engine/impact/replay/policies.ts
-function policiesOfManifests(manifests) {
-	const policies = manifests.flatMap(policiesOf);
-	const manifestOf = new Map(policies.map((policy) => [policy.policy, policy.manifest]));
-	const keys = new Set(manifests.flatMap(({ manifest }) => manifest.waivers?.map(({ agent_key }) => agent_key) ?? []));
-	const waivedFor = (agent) => {
-		const { agent_key } = agent;
-		return typeof agent_key === "string" && keys.has(agent_key) ? agent_key : null;
-	};
-	return {
-		policies,
-		keyOf: (agent) => JSON.stringify([riskLevelOf(agent.risk_classification), waivedFor(agent)]),
-		onAgent: ({ policy }, agent) => {
-			if (!levelApplies(policy.risk_classification, riskLevelOf(agent.risk_classification))) return null;
-			const manifest = manifestOf.get(policy);
-			const until = manifest && waivedUntil(manifest, waivedFor(agent)).get(policy.name);
-			return until === void 0 ? policy : {
-				...policy,
-				waived_until: until
-			};
-		}
-	};
-}
-function policiesOf({ manifest, file, lines }) {
-	return materialise(manifest, {
-		source: "file",
-		path: file,
-		sha: "",
-		agent: null,
-		assigned_at: null,
-		assigned_by: null
-	}).policies.map((policy, index) => ({
-		policy: {
-			...policy,
-			id: index + 1,
-			version: 1
-		},
-		file,
-		line: lines[index] ?? null,
-		manifest
-	}));
 }
 
 // engine/manifest/parse/shape.ts

@@ -1,4 +1,5 @@
 // A step for which some facts are true, built from samples; the engine has to confirm it.
+import { isMap } from '@svc/proof'
 import { type Step, verbsOf } from '@svc/schemas'
 import { passedGate } from '../rules/history/track.js'
 import { choicesOf, type FieldFact } from './literal.js'
@@ -66,8 +67,4 @@ function write(root: Writable, [first = '', ...rest]: readonly string[], value: 
   const inner = { ...(root[first] as Writable | undefined) }
   root[first] = inner
   return write(inner, rest, value)
-}
-
-function isMap(value: unknown): value is Writable {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,6 @@
 // Tells if a step calls a tool. The caller states the type of a step, and another type must not hide a tool
 // (docs/design/engine.md §3, 19).
+import { isMap } from '@svc/proof'
 import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
 import { hasGateForm } from './gates/gate-words.js'
 import { compileStepField } from './selection/lookup.js'
@@ -88,14 +89,10 @@ function isModelRequest(input: JsonMap): boolean {
   const names = Object.keys(input)
   // Tools that search have a query alone; a reranker is given its documents too.
   if (names.includes('query') && !ranked.some((name) => names.includes(name))) return false
+  // The arguments of a tool can be wrapped in an object.
   if (names.some((name) => content.has(name) && isMap(input[name]))) return false
   const isMember = (name: string) => content.has(name) || sampling.has(name) || settings.has(name)
   return names.every(isMember) && names.some((name) => content.has(name) || sampling.has(name))
 }
 
 const ranked = ['documents', 'texts', 'passages']
-
-/** The arguments of a tool can be wrapped in an object. */
-function isMap(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

@@ -1,7 +1,7 @@
 // The effect of a change of policies on a recorded task that is given whole.
 import { canonical } from '@svc/proof'
 import type { JsonMap, Step } from '@svc/schemas'
-import type { ReplayPolicies, ReplayPolicy } from './policies.js'
+import { forEveryAgent, type ReplayPolicy } from './policies.js'
 import { createReplay, type Replay, type ReplayOptions, type TaskComparison } from './replay.js'
 
 const unchanged: TaskComparison = { change: null, first_flip: null, blocked_step: null }
@@ -47,10 +47,6 @@ export function compareTasks(
 function without(policies: readonly ReplayPolicy[], others: readonly ReplayPolicy[]): ReplayPolicy[] {
   const known = new Set(others.map(meaningOf))
   return policies.filter((one) => !known.has(meaningOf(one)))
-}
-
-function forEveryAgent(policies: readonly ReplayPolicy[]): ReplayPolicies {
-  return { policies, keyOf: () => '', onAgent: ({ policy }) => policy }
 }
 
 /** The members of a policy that the evaluation of a step reads: equal policies give equal results on the same history. */

@@ -50,11 +50,11 @@ export function policiesOfManifests(manifests: readonly ReplayManifest[]): Repla
 
 /** Policies that are in effect for every agent of the tasks, such as those of one agent of a platform. */
 export function samePolicies(policies: readonly PolicyInput[]): ReplayPolicies {
-  return {
-    policies: policies.map((policy) => ({ policy, file: policy.manifest_path, line: null })),
-    keyOf: () => '',
-    onAgent: ({ policy }) => policy,
-  }
+  return forEveryAgent(policies.map((policy) => ({ policy, file: policy.manifest_path, line: null })))
+}
+
+export function forEveryAgent(policies: readonly ReplayPolicy[]): ReplayPolicies {
+  return { policies, keyOf: () => '', onAgent: ({ policy }) => policy }
 }
 
 function policiesOf({ manifest, file, lines }: ReplayManifest) {
