@@ -1,5 +1,5 @@
 // The completion script for bash 3.2 and later.
-import type { CommandWords, Values } from './words.js'
+import { type CommandWords, nameOf, optionsWithValue, type Values } from './words.js'
 
 /** The text of the script. */
 export function bashScript(commands: readonly CommandWords[]): string {
@@ -48,18 +48,8 @@ complete -F _svc svc
 `
 }
 
-function nameOf({ path }: CommandWords): string {
-  return ['svc', ...path].join(' ')
-}
-
 function patterns(texts: readonly string[]): string {
   return texts.map((text) => `'${text}'`).join(' | ')
-}
-
-function optionsWithValue(command: CommandWords): string[] {
-  return command.options
-    .filter(({ values }) => values !== null)
-    .flatMap(({ flags }) => flags.map((flag) => `${nameOf(command)} ${flag}`))
 }
 
 /** The option is named with its command, and followed by the command once more. */

@@ -1,5 +1,5 @@
 // The completion script for fish.
-import type { CommandWords, OptionWords, Values } from './words.js'
+import { type CommandWords, nameOf, type OptionWords, type Values } from './words.js'
 
 /** The text of the script. */
 export function fishScript(commands: readonly CommandWords[]): string {
@@ -18,10 +18,6 @@ end
 complete -c svc -f
 ${commands.flatMap(linesOf).join('\n')}
 `
-}
-
-function nameOf({ path }: CommandWords): string {
-  return ['svc', ...path].join(' ')
 }
 
 function quoted(text: string): string {

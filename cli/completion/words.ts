@@ -42,6 +42,18 @@ export function wordsOf(command: Command, known: KnownWords, path: readonly stri
   return [own, ...inner.flatMap((one) => wordsOf(one, known, [...path, one.name()]))]
 }
 
+/** The command as it is written. */
+export function nameOf({ path }: CommandWords): string {
+  return ['svc', ...path].join(' ')
+}
+
+/** The options that take a value, each after the name of its command. */
+export function optionsWithValue(command: CommandWords): string[] {
+  return command.options
+    .filter(({ values }) => values !== null)
+    .flatMap(({ flags }) => flags.map((flag) => `${nameOf(command)} ${flag}`))
+}
+
 function optionWords(option: Option, known: KnownWords, path: readonly string[]): OptionWords {
   const { long, short, description, argChoices, required, optional, flags } = option
   const name = /[<[]([^>\].]+)/.exec(flags.replace(/^[^<[]*/, ''))?.[1] ?? ''

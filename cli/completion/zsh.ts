@@ -1,5 +1,5 @@
 // The completion script for zsh.
-import type { CommandWords, Values } from './words.js'
+import { type CommandWords, nameOf, optionsWithValue, type Values } from './words.js'
 
 /** The text of the script: it can be sourced after `compinit`, or saved as `_svc` in a folder of `fpath`. */
 export function zshScript(commands: readonly CommandWords[]): string {
@@ -40,10 +40,6 @@ if [[ \${funcstack[1]} == _svc ]]; then _svc "$@"; else compdef _svc svc; fi
 `
 }
 
-function nameOf({ path }: CommandWords): string {
-  return ['svc', ...path].join(' ')
-}
-
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
@@ -51,12 +47,6 @@ function quoted(text: string): string {
 /** A word with its description, as `_describe` reads it. */
 function described(word: string, description: string): string {
   return quoted(`${word.replaceAll(':', '\\:')}:${description}`)
-}
-
-function optionsWithValue(command: CommandWords): string[] {
-  return command.options
-    .filter(({ values }) => values !== null)
-    .flatMap(({ flags }) => flags.map((flag) => `${nameOf(command)} ${flag}`))
 }
 
 function optionCases(command: CommandWords): string[] {

@@ -1,11 +1,11 @@
 // `svc explain`: finds the step, evaluates it again on its history, and reports the result of each policy.
 import type { Writable } from 'node:stream'
 import { approvalsRequired, onAgent, parseManifest, Task } from '@svc/engine'
-import { readYaml } from '@svc/engine/parts'
 import { isMap, printable } from '@svc/proof'
 import { readText } from '@svc/proof/verify'
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
 import { InputError, UsageError } from '../errors.js'
+import { readAgent } from '../manifests/replay/input.js'
 import type { ExplainedStep } from './explained.js'
 import { recordedEvaluation, recordedTask } from './recorded-task.js'
 import { explanationText } from './text.js'
@@ -86,14 +86,6 @@ function readManifest(path: string, err: Writable): { readonly manifest: Manifes
 function agentOfTask(steps: readonly Step[]): JsonMap {
   const start = steps.find((step) => step.meta?.agent !== undefined)
   return isMap(start?.meta?.agent) ? start.meta.agent : {}
-}
-
-function readAgent(path: string): JsonMap {
-  const { value, problems } = readYaml(readText(path))
-  const [problem] = problems
-  if (problem !== undefined) throw new InputError(`${path}:${problem.line}:${problem.column}: ${problem.message}`)
-  if (!isMap(value)) throw new InputError(`\`${path}\` must be a map of the fields of an agent`)
-  return value
 }
 
 function explainStep(manifest: Manifest, { past, agent, evaluated, ...named }: RecordedStep): ExplainedStep {
