@@ -1,6 +1,6 @@
-// The command `svc`. A command loads its work when it runs, so that the others start fast.
+// The command `svc`, as a function of its arguments and streams. A command loads its work when it runs, so that the others start fast.
 import { versionLines } from '@svc/schemas'
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { accountCommand } from './account/account.js'
 import { agentCommands } from './account/agents.js'
 import { incidentCommands } from './account/incidents.js'
@@ -14,7 +14,6 @@ import { bundleCommand, checkpointCommand } from './audit/bundle.js'
 import { reportCommand, reportsCommand } from './audit/report.js'
 import { verifyCommand } from './audit/verify.js'
 import { witnessCommand } from './audit/witness.js'
-import { calledAs, currentCall } from './called-as.js'
 import { completionCommand } from './completion/completion.js'
 import { explainCommand } from './explain/explain.js'
 import { gitCommands } from './git/commands.js'
@@ -30,14 +29,7 @@ import { validateCommand } from './manifests/validate/validate.js'
 import { rulesCommand } from './rules/rules.js'
 import { stepsCommand } from './rules/steps.js'
 import { serveCommand } from './serve/serve.js'
-
-const svc = calledAs(currentCall(process))
-const program = new Command(svc)
-  .description(
-    'Policy as code for AI agents: evaluate steps locally, explain decisions, check manifests, replay recorded tasks, import recorded runs, list the rules, verify and witness logs.',
-  )
-  .version(versionLines(['svc', 'engine', 'proof']))
-  .exitOverride()
+import type { Terminal } from './terminal.js'
 
 const groups = {
   'Evaluate steps:': [serveCommand, explainCommand, rulesCommand, stepsCommand],
@@ -51,8 +43,8 @@ const groups = {
     findingsCommand,
   ],
   'Use recorded tasks:': [
-    (name: string) =>
-      replayCommand(name, async (...replay) => {
+    (terminal: Terminal) =>
+      replayCommand(terminal, async (...replay) => {
         const { replayOnPlatform } = await import('./account/platform-replay.js')
         return replayOnPlatform(...replay)
       }),
@@ -67,30 +59,29 @@ const groups = {
   'Use a platform:': [loginCommand, logoutCommand, whoamiCommand, accountCommand, workspaceCommand, keyCommand],
   'Other:': [completionCommand],
 }
-for (const [heading, commands] of Object.entries(groups))
-  for (const command of commands) program.addCommand(command(svc).helpGroup(heading))
-prepare(program, svc)
 
-/** Errors of usage name the help of the command, and reach this file as a CommanderError. */
-function prepare(command: Command, call: string): void {
-  command.exitOverride().showHelpAfterError(`(\`${call} --help\` explains the command)`)
-  for (const inner of command.commands) prepare(inner, `${call} ${inner.name()}`)
+/** Runs a command: sets its exit code, and resolves once its work is done. */
+export async function main(words: readonly string[], terminal: Terminal): Promise<void> {
+  const { svc, stdout, stderr, exit } = terminal
+  const program = new Command(svc)
+    .description(
+      'Policy as code for AI agents: evaluate steps locally, explain decisions, check manifests, replay recorded tasks, import recorded runs, list the rules, verify and witness logs.',
+    )
+    .version(versionLines(['svc', 'engine', 'proof']))
+  for (const [heading, commands] of Object.entries(groups))
+    for (const command of commands) program.addCommand(command(terminal).helpGroup(heading))
+  prepare(program, svc, { writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+  try {
+    await program.parseAsync(words, { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    // Help and version are answers; everything else is a usage error.
+    exit(error.exitCode === 0 ? 0 : 2)
+  }
 }
 
-/** Commands that continue when the reader of their output has ended. */
-const servers = ['serve', 'witness']
-
-// A reader that ends, such as `head`, is not an error of the command. The exit code is the one that a shell reports for SIGPIPE,
-// not 0, because the unprinted text may hold the verdict.
-for (const stream of [process.stdout, process.stderr])
-  stream.on('error', ({ code }: NodeJS.ErrnoException) => {
-    if (!servers.includes(program.args[0] ?? '')) process.exit(code === 'EPIPE' ? 141 : 1)
-  })
-
-try {
-  await program.parseAsync()
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error
-  // Help and version are answers; everything else is a usage error.
-  process.exitCode = error.exitCode === 0 ? 0 : 2
+/** Errors of usage name the help of the command, and reach `main` as a CommanderError. */
+function prepare(command: Command, call: string, output: OutputConfiguration): void {
+  command.exitOverride().configureOutput(output).showHelpAfterError(`(\`${call} --help\` explains the command)`)
+  for (const inner of command.commands) prepare(inner, `${call} ${inner.name()}`, output)
 }

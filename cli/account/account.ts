@@ -1,9 +1,10 @@
 // `svc account`: the caller's own account.
 import type { Command } from 'commander'
+import type { Terminal } from '../terminal.js'
 import { groupCommand, type Subcommand } from './subcommand.js'
 
-export function accountCommand(svc: string): Command {
-  return groupCommand(svc, {
+export function accountCommand(terminal: Terminal): Command {
+  return groupCommand(terminal, {
     name: 'account',
     description: 'manage your own account',
     subcommands,

@@ -10,6 +10,7 @@ import type {
   Stop,
 } from '@svc/schemas'
 import type { Command } from 'commander'
+import type { Terminal } from '../terminal.js'
 import { agentOf } from './agent-names.js'
 import { agentText, type GoverningFacts } from './agent-text.js'
 import { allRows } from './all-rows.js'
@@ -40,8 +41,8 @@ const subcommands: readonly (Subcommand & { readonly examples: readonly string[]
   },
 ]
 
-export const agentCommands: readonly ((svc: string) => Command)[] = subcommands.map(
-  (subcommand) => (svc) => memberCommand(svc, subcommand, subcommand.examples),
+export const agentCommands: readonly ((terminal: Terminal) => Command)[] = subcommands.map(
+  (subcommand) => (terminal) => memberCommand(terminal, subcommand, subcommand.examples),
 )
 
 const columns = [

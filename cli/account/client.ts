@@ -1,10 +1,13 @@
 // Calls of a member to a platform, with the session of this user.
 import type { Account, MemberList, Workspace } from '@svc/schemas'
+import type { Terminal } from '../terminal.js'
 import type { Screen } from './columns.js'
 import { currentSession, download, fetchAccount, platformError, request } from './session.js'
 import { forgetSession, sessionPath } from './session-file.js'
 
 export interface Client extends Screen {
+  /** Shows progress. */
+  readonly stderr: Terminal['stderr']
   readonly account: Account
   /** The current workspace. Throws when none is chosen. */
   readonly workspace: () => Workspace
@@ -33,8 +36,9 @@ export type Attempt<T> = {
 )
 
 /** The client of the current session. Rejects when the user is not logged in. */
-export async function openClient(svc: string): Promise<Client> {
-  const place = { path: sessionPath(process.env, process.platform), now: Date.now, svc }
+export async function openClient(terminal: Terminal): Promise<Client> {
+  const { svc, env, stdout, stderr } = terminal
+  const place = { path: sessionPath(env, process.platform), now: Date.now, svc, env }
   const session = await currentSession(place)
   const account = await fetchAccount(session, svc)
   if ((account as Partial<Account>).workspaces === undefined)
@@ -56,7 +60,8 @@ export async function openClient(svc: string): Promise<Client> {
   const workspace = () => currentWorkspace(account, svc)
   return {
     svc,
-    width: process.stdout.isTTY ? process.stdout.columns : null,
+    width: stdout.isTTY ? (stdout.columns ?? null) : null,
+    stderr,
     account,
     workspace,
     get,

@@ -2,6 +2,7 @@
 import { effectWords, type Incident, type IncidentList, type Policy, type PolicyList } from '@svc/schemas'
 import type { Command } from 'commander'
 import { UsageError } from '../errors.js'
+import type { Terminal } from '../terminal.js'
 import { agentKeys, agentOf } from './agent-names.js'
 import { minute } from './agent-text.js'
 import { allRows } from './all-rows.js'
@@ -59,8 +60,8 @@ const subcommands: readonly (Subcommand & { readonly examples: readonly string[]
   },
 ]
 
-export const incidentCommands: readonly ((svc: string) => Command)[] = subcommands.map(
-  (subcommand) => (svc) => memberCommand(svc, subcommand, subcommand.examples),
+export const incidentCommands: readonly ((terminal: Terminal) => Command)[] = subcommands.map(
+  (subcommand) => (terminal) => memberCommand(terminal, subcommand, subcommand.examples),
 )
 
 const incidentColumns = [

@@ -1,13 +1,14 @@
 // `svc key`: the API keys of the current workspace.
 import type { ApiKey, ApiKeyList, MadeApiKey } from '@svc/schemas'
 import type { Command } from 'commander'
+import type { Terminal } from '../terminal.js'
 import type { Client } from './client.js'
 import { groupCommand, type Output, type Subcommand } from './subcommand.js'
 import { table } from './table.js'
 import { timeOption } from './time-option.js'
 
-export function keyCommand(svc: string): Command {
-  return groupCommand(svc, {
+export function keyCommand(terminal: Terminal): Command {
+  return groupCommand(terminal, {
     name: 'key',
     description: 'manage the API keys of the current workspace',
     subcommands,

@@ -4,6 +4,7 @@ import { type DryRunManifest, type DryRunReport, type DryRunRequest, isoTime } f
 import { baselineWord, type ReadManifest } from '../manifests/replay/input.js'
 import type { ReplayReport } from '../manifests/replay/report.js'
 import type { ReplayCommandOptions } from '../manifests/replay/run.js'
+import type { Terminal } from '../terminal.js'
 import { agentOf } from './agent-names.js'
 import { openClient } from './client.js'
 import { endOption, timeOption } from './time-option.js'
@@ -17,11 +18,11 @@ export async function replayOnPlatform(
   manifests: readonly ReadManifest[],
   against: readonly ReadManifest[] | null,
   options: ReplayCommandOptions,
-  svc: string,
+  terminal: Terminal,
 ): Promise<ReplayReport> {
   const to = endOption('--to', options.to) ?? isoTime(Date.now())
   const from = timeOption('--from', options.from) ?? isoTime(Date.parse(to) - defaultMs)
-  const client = await openClient(svc)
+  const client = await openClient(terminal)
   const agent = options.agent === undefined ? null : await agentOf(client, options.agent)
   const request: DryRunRequest = {
     manifests: manifests.map(sent) as [DryRunManifest, ...DryRunManifest[]],
@@ -48,7 +49,7 @@ export async function replayOnPlatform(
       is_cut: answer.left_out.some(({ reason }) => reason === 'too_many'),
     },
     agent: null,
-    svc,
+    svc: terminal.svc,
   }
 }
 

@@ -6,7 +6,14 @@ import { parseJson } from '@svc/proof'
 import type { Account, Problem, SessionTokens } from '@svc/schemas'
 import { shellWord } from '../called-as.js'
 import { defaultUrl } from './platform-url.js'
-import { forgetSession, readSession, type SavedSession, saveSession, withRenewalLock } from './session-file.js'
+import {
+  type Environment,
+  forgetSession,
+  readSession,
+  type SavedSession,
+  saveSession,
+  withRenewalLock,
+} from './session-file.js'
 
 /** The answer of a platform. */
 interface Answer {
@@ -92,18 +99,20 @@ export interface SessionPlace {
   readonly now: () => number
   /** The name by which this command was called, for hints. */
   readonly svc: string
+  readonly env: Environment
 }
 
 /** The session of this user, its token valid for 30 seconds at least. Rejects when the user is not logged in. */
-export async function currentSession({ path, now, svc }: SessionPlace): Promise<SavedSession> {
+export async function currentSession(place: SessionPlace): Promise<SavedSession> {
+  const { path, now, svc } = place
   const isFresh = (session: SavedSession) => session.until - now() > 30_000
   const session = readSession(path, svc)
-  if (session === null) throw notLoggedIn(svc)
+  if (session === null) throw notLoggedIn(place)
   if (isFresh(session)) return session
   return withRenewalLock(path, now, async () => {
     const current = readSession(path, svc)
     if (current === null) throw sessionEnded(session, svc)
-    return isFresh(current) ? current : renewed(current, { path, now, svc })
+    return isFresh(current) ? current : renewed(current, place)
   })
 }
 
@@ -121,9 +130,9 @@ async function renewed(session: SavedSession, { path, now, svc }: SessionPlace):
   throw sessionEnded(session, svc)
 }
 
-function notLoggedIn(svc: string): Error {
-  const url = defaultUrl(process.env)
-  const isKeySet = (process.env.SVC_API_KEY ?? '') !== ''
+function notLoggedIn({ svc, env }: SessionPlace): Error {
+  const url = defaultUrl(env)
+  const isKeySet = (env.SVC_API_KEY ?? '') !== ''
   const note = isKeySet ? ' (SVC_API_KEY is for agents, and this command is for people)' : ''
   const remedy = `run \`${svc} login\` for ${url}, or add \`--url\` for another platform`
   return new Error(`you are not logged in${note}: ${remedy}`)

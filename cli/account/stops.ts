@@ -2,6 +2,7 @@
 import type { AgentList, Stop, StopList } from '@svc/schemas'
 import type { Command } from 'commander'
 import { UsageError } from '../errors.js'
+import type { Terminal } from '../terminal.js'
 import type { Client } from './client.js'
 import { memberCommand, type Output, type Subcommand } from './subcommand.js'
 import { table } from './table.js'
@@ -49,8 +50,8 @@ const subcommands: readonly (Subcommand & { readonly examples: readonly string[]
   },
 ]
 
-export const stopCommands: readonly ((svc: string) => Command)[] = subcommands.map(
-  (subcommand) => (svc) => memberCommand(svc, subcommand, subcommand.examples),
+export const stopCommands: readonly ((terminal: Terminal) => Command)[] = subcommands.map(
+  (subcommand) => (terminal) => memberCommand(terminal, subcommand, subcommand.examples),
 )
 
 const isAgentId = (text: string) => /^ag_[0-9a-f]{32}$/.test(text)

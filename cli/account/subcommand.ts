@@ -3,6 +3,7 @@ import { errorText, jsonText, printable } from '@svc/proof'
 import { Argument, Command, Option } from 'commander'
 import { spelled } from '../called-as.js'
 import { UsageError } from '../errors.js'
+import type { Terminal } from '../terminal.js'
 import type { Client } from './client.js'
 
 export interface Output {
@@ -47,14 +48,16 @@ export interface CommandGroup {
 }
 
 /** A command with subcommands. */
-export function groupCommand(svc: string, { name, description, subcommands, examples }: CommandGroup): Command {
+export function groupCommand(terminal: Terminal, { name, description, subcommands, examples }: CommandGroup): Command {
+  const { svc } = terminal
   const command = new Command(name).description(description)
-  for (const subcommand of subcommands) command.addCommand(memberCommand(svc, subcommand))
+  for (const subcommand of subcommands) command.addCommand(memberCommand(terminal, subcommand))
   return command.addHelpText('after', helpEnd(svc, examples))
 }
 
 /** The subcommand as a command of commander. */
-export function memberCommand(svc: string, subcommand: Subcommand, examples: readonly string[] = []): Command {
+export function memberCommand(terminal: Terminal, subcommand: Subcommand, examples: readonly string[] = []): Command {
+  const { svc } = terminal
   const { call, description, options = [], lists = [], required = [], choices = {}, run, offline } = subcommand
   const [name = '', ...words] = call.split(' ')
   const command = new Command(name).description(description).option('--json', 'print JSON')
@@ -78,9 +81,9 @@ export function memberCommand(svc: string, subcommand: Subcommand, examples: rea
     const [texts, listed] = apart(chosen)
     const work = async () => {
       const { openClient } = await import('./client.js')
-      return run(await openClient(svc), args, texts, listed)
+      return run(await openClient(terminal), args, texts, listed)
     }
-    await print(svc, () => offline?.(texts, listed) ?? work(), json !== undefined)
+    await print(terminal, () => offline?.(texts, listed) ?? work(), json !== undefined)
   })
 }
 
@@ -101,15 +104,19 @@ function helpEnd(svc: string, examples: readonly string[]): string {
   return `${shown}\nNeeds a login: ${svc} login\n\nExit codes: 0 done, 1 not possible, 2 usage`
 }
 
-async function print(svc: string, work: () => Promise<Output>, isJson: boolean): Promise<void> {
+async function print(
+  { svc, stdout, stderr, exit }: Terminal,
+  work: () => Promise<Output>,
+  isJson: boolean,
+): Promise<void> {
   try {
     const { lines, json, isUnreached = false } = await work()
     const text = lines.map((line) => `${printable(spelled(svc, line))}\n`).join('')
-    process.stdout.write(isJson ? `${jsonText(json)}\n` : text)
-    if (isUnreached) process.exitCode = 1
+    stdout.write(isJson ? `${jsonText(json)}\n` : text)
+    if (isUnreached) exit(1)
   } catch (error) {
-    process.stderr.write(`${spelled(svc, errorText(error))}\n`)
-    process.exitCode = error instanceof UsageError ? 2 : 1
+    stderr.write(`${spelled(svc, errorText(error))}\n`)
+    exit(error instanceof UsageError ? 2 : 1)
   }
 }
 

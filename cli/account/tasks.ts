@@ -9,6 +9,7 @@ import {
 } from '@svc/schemas'
 import type { Command } from 'commander'
 import { UsageError } from '../errors.js'
+import type { Terminal } from '../terminal.js'
 import { agentKeys, agentOf } from './agent-names.js'
 import { minute } from './agent-text.js'
 import { allRows } from './all-rows.js'
@@ -46,8 +47,8 @@ const subcommands: readonly (Subcommand & { readonly examples: readonly string[]
   },
 ]
 
-export const taskCommands: readonly ((svc: string) => Command)[] = subcommands.map(
-  (subcommand) => (svc) => memberCommand(svc, subcommand, subcommand.examples),
+export const taskCommands: readonly ((terminal: Terminal) => Command)[] = subcommands.map(
+  (subcommand) => (terminal) => memberCommand(terminal, subcommand, subcommand.examples),
 )
 
 const taskColumns = [

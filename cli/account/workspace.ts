@@ -1,12 +1,13 @@
 // `svc workspace`: workspaces, offers in them, and their members.
 import type { MemberList, Workspace } from '@svc/schemas'
 import type { Command } from 'commander'
+import type { Terminal } from '../terminal.js'
 import { offerSubcommands, sendOffer } from './offers.js'
 import { done, groupCommand, type Subcommand, workspacePath } from './subcommand.js'
 import { table } from './table.js'
 
-export function workspaceCommand(svc: string): Command {
-  return groupCommand(svc, {
+export function workspaceCommand(terminal: Terminal): Command {
+  return groupCommand(terminal, {
     name: 'workspace',
     description: 'share a workspace: members, invitations, roles, ownership',
     subcommands: [...workspaceSubcommands, ...offerSubcommands, ...memberSubcommands],

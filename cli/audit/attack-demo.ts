@@ -1,7 +1,9 @@
 // `svc attack-demo`: attacks on a log, and which auditor detects them.
 import { Command } from 'commander'
+import type { Terminal } from '../terminal.js'
 
-export function attackDemoCommand(svc: string): Command {
+export function attackDemoCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('attack-demo')
     .description('tamper with a log in more than thirty ways, and show which auditor detects it')
     .addHelpText(
@@ -10,6 +12,6 @@ export function attackDemoCommand(svc: string): Command {
     )
     .action(async () => {
       const { runDemo } = await import('@svc/proof/attacks')
-      process.exitCode = await runDemo(process.stdout)
+      terminal.exit(await runDemo(terminal.stdout))
     })
 }

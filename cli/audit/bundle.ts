@@ -5,13 +5,14 @@ import type { Command } from 'commander'
 import { memberCommand, type Subcommand } from '../account/subcommand.js'
 import { endOption, timeOption } from '../account/time-option.js'
 import { shellWord } from '../called-as.js'
+import type { Terminal } from '../terminal.js'
 
-export function bundleCommand(svc: string): Command {
-  return memberCommand(svc, bundle, ['bundle --from 2026-01-01 --to 2026-01-31 --out january.zip'])
+export function bundleCommand(terminal: Terminal): Command {
+  return memberCommand(terminal, bundle, ['bundle --from 2026-01-01 --to 2026-01-31 --out january.zip'])
 }
 
-export function checkpointCommand(svc: string): Command {
-  return memberCommand(svc, checkpoint, ['checkpoint > trust.policy'])
+export function checkpointCommand(terminal: Terminal): Command {
+  return memberCommand(terminal, checkpoint, ['checkpoint > trust.policy'])
 }
 
 const bundle: Subcommand = {

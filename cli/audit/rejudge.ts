@@ -5,14 +5,20 @@ import type { TrustPolicy } from '@svc/proof'
 import { type Addition, type BundleReader, openBundle } from '@svc/proof/verify'
 import type { RejudgeVerdict } from '@svc/schemas'
 import { progressBar } from '../import/progress.js'
+import type { TextStream } from '../terminal.js'
 import { notRejudged, rejudgeHead, rejudgeLines } from './rejudge-text.js'
 
 /** The verdict on the evaluations of a bundle. Rejects with BundleError when the file changed in the meantime. */
-export async function rejudgeBundle(path: string, policy: TrustPolicy, is_valid: boolean): Promise<Addition> {
+export async function rejudgeBundle(
+  path: string,
+  policy: TrustPolicy,
+  is_valid: boolean,
+  stderr: TextStream,
+): Promise<Addition> {
   if (!is_valid) return { head: '', lines: [notRejudged], members: {}, holds: false }
   const bundle = await openBundle(path, policy)
   try {
-    const rejudge = await rejudged(bundle)
+    const rejudge = await rejudged(bundle, stderr)
     return {
       head: rejudgeHead(rejudge),
       lines: rejudgeLines(rejudge),
@@ -24,7 +30,7 @@ export async function rejudgeBundle(path: string, policy: TrustPolicy, is_valid:
   }
 }
 
-async function rejudged(bundle: BundleReader): Promise<RejudgeVerdict> {
+async function rejudged(bundle: BundleReader, stderr: TextStream): Promise<RejudgeVerdict> {
   const rejudge = new Rejudge({
     survey: await surveyOf(bundle),
     bodyOf: await policySetsOf(bundle),
@@ -32,7 +38,7 @@ async function rejudged(bundle: BundleReader): Promise<RejudgeVerdict> {
   })
   for await (const entry of bundle.outside()) rejudge.addEarlier(entry)
   const { first, end } = bundle.manifest.entries
-  const { tick, stop } = progressBar(end - first, 'entries')
+  const { tick, stop } = progressBar(stderr, end - first, 'entries')
   try {
     for await (const entry of bundle.entries()) {
       rejudge.add(entry)

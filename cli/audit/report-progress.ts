@@ -1,6 +1,7 @@
 // The progress of a report on standard error: a bar on a terminal, otherwise a line for each step.
 import type { Report } from '@svc/schemas'
 import cliProgress from 'cli-progress'
+import type { TextStream } from '../terminal.js'
 
 export interface ReportProgress {
   /** The request is repeated, for this reason. */
@@ -13,13 +14,13 @@ export interface ReportProgress {
 /** The steps of lines, as shares of the work. */
 const steps = 4
 
-export function openProgress(): ReportProgress {
-  const bar = process.stderr.isTTY ? openBar() : null
+export function openProgress(stderr: TextStream): ReportProgress {
+  const bar = stderr.isTTY ? openBar(stderr) : null
   let last = ''
   const line = (text: string) => {
     if (text === last) return
     last = text
-    process.stderr.write(`${text}\n`)
+    stderr.write(`${text}\n`)
   }
   return {
     wait: (reason) => line(`waiting: ${reason}`),
@@ -32,10 +33,10 @@ export function openProgress(): ReportProgress {
   }
 }
 
-function openBar() {
+function openBar(stream: TextStream) {
   const format = '{bar} {percentage} %, {state}'
   // The caller ends the process: the handler of the bar would keep it alive after SIGTERM.
-  const options = { format, stream: process.stderr, clearOnComplete: true, gracefulExit: false }
+  const options = { format, stream, clearOnComplete: true, gracefulExit: false }
   const bar = new cliProgress.SingleBar(options, cliProgress.Presets.shades_classic)
   let isOpen = false
   return {

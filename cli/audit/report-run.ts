@@ -27,7 +27,7 @@ export async function getReport(client: Client, options: ReportOptions): Promise
   const { id, out } = options
   if (out !== undefined) assertFolder(out)
   const path = id === undefined ? null : pathOf(id, options)
-  const progress = openProgress()
+  const progress = openProgress(client.stderr)
   try {
     const report =
       path === null
@@ -99,7 +99,7 @@ async function finished(client: Client, first: Report, file: string, progress: R
   const later = `\`${svc} report --id ${first.id} --out ${shellWord(file)}\` gets it later`
   const interrupted = (signal: NodeJS.Signals) => {
     progress.close()
-    process.stderr.write(`svc: the platform continues the report: ${later}\n`)
+    client.stderr.write(`svc: the platform continues the report: ${later}\n`)
     process.exit(signal === 'SIGINT' ? 130 : 143)
   }
   for (const signal of interruptions) process.once(signal, interrupted)

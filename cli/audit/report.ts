@@ -3,16 +3,17 @@ import type { ReportList } from '@svc/schemas'
 import type { Command } from 'commander'
 import { memberCommand, type Subcommand } from '../account/subcommand.js'
 import { table } from '../account/table.js'
+import type { Terminal } from '../terminal.js'
 
-export function reportCommand(svc: string): Command {
-  return memberCommand(svc, report, [
+export function reportCommand(terminal: Terminal): Command {
+  return memberCommand(terminal, report, [
     'report --from 2026-01-01 --to 2026-01-31 --out january.pdf',
     'report --bundle january.zip --trust trust.policy --out again.pdf',
   ])
 }
 
-export function reportsCommand(svc: string): Command {
-  return memberCommand(svc, reports)
+export function reportsCommand(terminal: Terminal): Command {
+  return memberCommand(terminal, reports)
 }
 
 const report: Subcommand = {

@@ -1,7 +1,8 @@
 // `svc verify`: verifies a bundle offline with the keys of a trust policy.
 
-import type { VerifyOptions } from '@svc/proof/verify'
+import type { Add, VerifyOptions } from '@svc/proof/verify'
 import { Command } from 'commander'
+import type { Terminal } from '../terminal.js'
 
 const example = (svc: string) => `
 Examples:
@@ -18,7 +19,8 @@ Keep the checkpoint.note of each bundle: --since proves that the log has only gr
 
 Exit codes: 0 the bundle is valid, and each verdict that was evaluated again is as recorded; 1 not so; 2 usage`
 
-export function verifyCommand(svc: string): Command {
+export function verifyCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('verify')
     .description('verify a proof bundle offline: nothing altered, nothing missing, signed by keys that you trust')
     .argument('<bundle>', 'the zip of a bundle')
@@ -30,7 +32,8 @@ export function verifyCommand(svc: string): Command {
     .addHelpText('after', example(svc))
     .action(async (path: string, options: VerifyOptions & { readonly rejudge?: boolean }) => {
       const { runVerify } = await import('@svc/proof/verify')
-      const add = options.rejudge ? (await import('./rejudge.js')).rejudgeBundle : null
-      process.exitCode = await runVerify(path, options, process.stdout, process.stderr, add)
+      const rejudge = options.rejudge ? (await import('./rejudge.js')).rejudgeBundle : null
+      const add: Add | null = rejudge && ((...bundle) => rejudge(...bundle, terminal.stderr))
+      terminal.exit(await runVerify(path, options, terminal.stdout, terminal.stderr, add))
     })
 }

@@ -1,6 +1,7 @@
 // `svc witness`: an independent signature that a log has only grown.
 import { Command } from 'commander'
 import { portOf } from '../port.js'
+import type { Terminal } from '../terminal.js'
 import type { WitnessOptions } from './witness-server.js'
 
 type CommandOptions = Omit<WitnessOptions, 'log'> & Partial<Pick<WitnessOptions, 'log'>>
@@ -14,7 +15,8 @@ It prints its own key at start, for trust policies.
 
 Exit codes: 0 stopped, 1 could not start, 2 usage`
 
-export function witnessCommand(svc: string): Command {
+export function witnessCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('witness')
     .description('run a witness, which signs checkpoints of logs as long as they only grow')
     .requiredOption('--name <name>', 'name of the witness, such as its host name')
@@ -25,6 +27,6 @@ export function witnessCommand(svc: string): Command {
     .addHelpText('after', example(svc))
     .action(async ({ log = [], ...options }: CommandOptions) => {
       const { runWitness } = await import('./witness-server.js')
-      process.exitCode = await runWitness({ ...options, log }, process.stdout, process.stderr)
+      terminal.exit(await runWitness({ ...options, log }, terminal.stdout, terminal.stderr))
     })
 }

@@ -1,5 +1,6 @@
 // `svc completion`: prints a script that completes commands, options and values in a shell.
 import { Argument, Command } from 'commander'
+import type { Terminal } from '../terminal.js'
 
 const example = (svc: string) => `
 To install it, where svc is on PATH:
@@ -14,13 +15,14 @@ Example:
 
 Exit codes: 0 ok, 2 usage`
 
-export function completionCommand(svc: string): Command {
+export function completionCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('completion')
     .description('print a script for completion in bash, zsh or fish')
     .addArgument(new Argument('<shell>', 'the shell that runs the script').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', example(svc))
     .action(async (shell: 'bash' | 'zsh' | 'fish', _options: object, command: Command) => {
       const { scriptFor } = await import('./script.js')
-      if (command.parent !== null) process.stdout.write(scriptFor(shell, command.parent))
+      if (command.parent !== null) terminal.stdout.write(scriptFor(shell, command.parent))
     })
 }

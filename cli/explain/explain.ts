@@ -1,6 +1,7 @@
 // `svc explain`: why a step was allowed, warned about, asked about or blocked.
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { namingCommands } from '../called-as.js'
+import type { Terminal } from '../terminal.js'
 import type { ExplainOptions } from './run.js'
 
 const example = (svc: string) => `
@@ -16,7 +17,8 @@ evaluation_id of its answer, together with its agent. For an approval that is mi
 Exit codes: 0 explained, 1 a file cannot be used, 2 usage, or a part of the manifest is
 invalid and was left out`
 
-export function explainCommand(svc: string): Command {
+export function explainCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('explain')
     .description('explain a recorded step: the result of every policy of a manifest, with evidence and remedy')
     .argument('[manifest]', 'the manifest to evaluate (default: the bundled baseline)')
@@ -36,7 +38,7 @@ export function explainCommand(svc: string): Command {
       if (options.step === undefined && options.evaluation === undefined)
         command.error('error: give --step <number> or --evaluation <id>')
       const { runExplain } = await import('./run.js')
-      process.exitCode = await runExplain(manifest, options, process.stdout, namingCommands(svc, process.stderr))
+      terminal.exit(await runExplain(manifest, options, terminal.stdout, namingCommands(svc, terminal.stderr)))
     })
 }
 

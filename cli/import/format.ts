@@ -2,6 +2,7 @@
 import { didYouMean } from '@svc/engine/parts'
 import { shellWord } from '../called-as.js'
 import { UsageError } from '../errors.js'
+import type { Terminal } from '../terminal.js'
 import { defaultStart } from './reading/default-start.js'
 import { firstValueIn } from './reading/document.js'
 import { type FormatName, formatNames, formatOf } from './reading/formats.js'
@@ -11,8 +12,7 @@ import { listed } from './reading/words.js'
 
 /** The call of the import. */
 export interface ImportCall {
-  /** The name by which `svc` was called. */
-  readonly svc: string
+  readonly terminal: Terminal
   readonly file: string
   readonly options: ImportOptions
 }
@@ -21,16 +21,16 @@ export interface ImportCall {
 export async function formatNamed(name: string, call: ImportCall): Promise<FormatName> {
   const format = formatNames.find((known) => known === name)
   if (format !== undefined) return format
-  const seen = await formatIn(call.file).catch(() => null)
+  const seen = await formatIn(call).catch(() => null)
   const hint =
     seen === null ? didYouMean(name, formatNames) : `; this looks like ${seen}:\n  ${commandWith(seen, call)}`
   throw new UsageError(`the format is \`${name}\`: write ${listed(formatNames, 'or')}${hint}`)
 }
 
 /** The format of the first value in a file or folder; null when it is in none. */
-async function formatIn(file: string): Promise<FormatName | null> {
+async function formatIn({ file, terminal }: ImportCall): Promise<FormatName | null> {
   if (file === '-') return null
-  return withSources(file, '', async (sources) => {
+  return withSources({ file, name: '', stdin: terminal.stdin }, async (sources) => {
     for (const source of sources) {
       const value = await firstValueIn(source.path)
       const format = value === undefined ? null : formatOf(value)
@@ -41,14 +41,14 @@ async function formatIn(file: string): Promise<FormatName | null> {
 }
 
 /** The command as it was called, with a format and without the key. */
-export function commandWith(format: FormatName, { svc, file, options }: ImportCall): string {
+export function commandWith(format: FormatName, { terminal, file, options }: ImportCall): string {
   const { agentKey, out, to, apiKey, json } = options
   const others = optionsOf(format, options)
   const given = Object.entries({ 'agent-key': agentKey, out, to, ...others }).flatMap(([name, value]) =>
     value === undefined || value === defaultStart ? [] : [`--${name}`, shellWord(value)],
   )
   const key = apiKey === undefined ? [] : ['--api-key', 'SvcKey-…']
-  const words = [svc, 'import', format, shellWord(file), ...given, ...key, ...(json ? ['--json'] : [])]
+  const words = [terminal.svc, 'import', format, shellWord(file), ...given, ...key, ...(json ? ['--json'] : [])]
   return words.join(' ')
 }
 

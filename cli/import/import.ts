@@ -1,5 +1,6 @@
 // `svc import`: converts recorded runs, spans and traces into steps, in a file or on a platform.
 import { Command } from 'commander'
+import type { Terminal } from '../terminal.js'
 import { defaultStart } from './reading/default-start.js'
 import type { ImportOptions } from './reading/options.js'
 
@@ -41,7 +42,8 @@ Importing again adds nothing; after an interruption, run the same command again.
 
 Exit codes: 0 all runs imported, 1 some were not imported, 2 usage`
 
-export function importCommand(svc: string): Command {
+export function importCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('import')
     .description('convert recorded runs, sessions, spans and traces into steps')
     .argument('<format>', 'chat-completions, recorder, claude-code, codex, otel or trace')
@@ -61,6 +63,6 @@ export function importCommand(svc: string): Command {
     .addHelpText('after', example(svc))
     .action(async (format: string, file: string, options: ImportOptions) => {
       const { runImport } = await import('./run.js')
-      process.exitCode = await runImport(format, { svc, file, options })
+      terminal.exit(await runImport(format, { terminal, file, options }))
     })
 }

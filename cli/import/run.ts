@@ -2,11 +2,12 @@
 
 import { printable } from '@svc/proof'
 import { UsageError } from '../errors.js'
+import type { Terminal } from '../terminal.js'
 import { commandWith, formatNamed, type ImportCall } from './format.js'
 import { guessedTools } from './guesses.js'
 import { progressBar } from './progress.js'
 import type { FormatName } from './reading/formats.js'
-import { type ImportPlan, planImport } from './reading/options.js'
+import { type ImportOptions, type ImportPlan, planImport } from './reading/options.js'
 import { type ImportReader, isFault, type Remarks } from './reading/reader.js'
 import { type Source, withSources } from './reading/source.js'
 import { surveyRuns } from './reading/survey.js'
@@ -23,45 +24,51 @@ import { createTraceReader } from './trace-reader.js'
 
 /** Runs the import and prints its report; returns the exit code. */
 export async function runImport(name: string, call: ImportCall): Promise<number> {
-  const { file, options } = call
+  const { file, options, terminal } = call
+  const report = (text: string) => terminal.stderr.write(`${printable(text)}\n`)
   try {
     const format = await formatNamed(name, call)
-    const plan = planImport(format, file, options)
-    const report = await withSources(file, plan.agent_key, async (sources) =>
-      importRuns(await sourcesOf(format, file, sources), format, plan, call),
+    const plan = planImport(format, file, withKey(options, terminal.env))
+    const from = { file, name: plan.agent_key, stdin: terminal.stdin }
+    const done = await withSources(from, async (sources) =>
+      importRuns(await sourcesOf(format, file, sources), { format, plan, call, report }),
     )
-    const { failures } = report.counts
-    if (!options.json) for (const failure of failures) printError(`${nameOf(file)}: ${failure}`)
-    process.stdout.write(`${options.json ? reportAsJson(report) : reportAsText(report)}\n`)
-    const { bad_lines, bad_documents, bad_spans } = report.survey
+    const { failures } = done.counts
+    if (!options.json) for (const failure of failures) report(`${nameOf(file)}: ${failure}`)
+    terminal.stdout.write(`${options.json ? reportAsJson(done) : reportAsText(done)}\n`)
+    const { bad_lines, bad_documents, bad_spans } = done.survey
     return bad_lines + bad_documents + bad_spans + failures.length > 0 ? 1 : 0
   } catch (error) {
     // An indented line is a command to paste.
     for (const line of (error instanceof Error ? error.message : String(error)).split('\n'))
-      printError(line.startsWith('  ') ? line : `svc import: ${line}`)
+      report(line.startsWith('  ') ? line : `svc import: ${line}`)
     return error instanceof UsageError ? 2 : 1
   }
 }
 
-async function importRuns(
-  sources: readonly Source[],
-  format: FormatName,
-  plan: ImportPlan,
-  call: ImportCall,
-): Promise<ImportReport> {
+interface Importing {
+  readonly format: FormatName
+  readonly plan: ImportPlan
+  readonly call: ImportCall
+  readonly report: (text: string) => void
+}
+
+async function importRuns(sources: readonly Source[], importing: Importing): Promise<ImportReport> {
+  const { format, plan, call, report } = importing
+  const { svc, stderr } = call.terminal
   const command = (other: FormatName) => commandWith(other, call)
   const reader = createReader(format, sources.length, plan)
-  const survey = await surveyRuns(sources, reader, { format, svc: call.svc, command, report: printError })
+  const survey = await surveyRuns(sources, reader, { format, svc, command, report })
   const agents = reader.agents()
-  const target = targetOf(plan)
+  const target = targetOf(importing)
   await target.begin(agents)
-  const bar = progressBar(survey.runs, 'runs')
+  const bar = progressBar(stderr, survey.runs, 'runs')
   let bad_spans = survey.bad_spans
   try {
     for (const source of sources) {
       for await (const found of reader.read(source)) {
         if (isFault(found)) {
-          printError(faultText(found, { format, svc: call.svc }))
+          report(faultText(found, { format, svc }))
           bad_spans++
           continue
         }
@@ -91,14 +98,15 @@ function createReader(format: FormatName, files: number, plan: ImportPlan): Impo
   return format === 'trace' ? createTraceReader(plan) : createRunReader(format, files, plan)
 }
 
-function printError(text: string): void {
-  process.stderr.write(`${printable(text)}\n`)
-}
-
 function nameOf(file: string): string {
   return file === '-' ? '(stdin)' : file
 }
 
-function targetOf({ to }: ImportPlan): ImportTarget {
-  return 'out' in to ? createFileTarget(to.out) : createPlatformTarget(to)
+function targetOf({ plan: { to }, report }: Importing): ImportTarget {
+  return 'out' in to ? createFileTarget(to.out) : createPlatformTarget(to, report)
+}
+
+/** The key of `--api-key`, else of the environment. */
+function withKey(options: ImportOptions, { SVC_API_KEY }: Terminal['env']): ImportOptions {
+  return SVC_API_KEY === undefined ? options : { apiKey: SVC_API_KEY, ...options }
 }

@@ -1,10 +1,15 @@
-// Colour on a terminal, and nowhere else.
-import { styleText } from 'node:util'
+// Colours of texts for people.
+import { stripVTControlCharacters, styleText } from 'node:util'
+import type { Terminal } from '../terminal.js'
 
 export type Colour = 'red' | 'yellow' | 'green' | 'cyan' | 'bold' | 'dim'
 
-/** The text in colour when standard output is a terminal that wants it. */
 export function inColour(colour: Colour, text: string): string {
-  const wanted = process.stdout.isTTY === true && (process.env.NO_COLOR ?? '') === '' && process.env.TERM !== 'dumb'
-  return wanted ? styleText(colour, text) : text
+  return styleText(colour, text, { validateStream: false })
+}
+
+/** The text as standard output shows it: with its colours on a terminal that wants them. Texts of others hold no control characters. */
+export function coloured({ stdout, env }: Pick<Terminal, 'stdout' | 'env'>, text: string): string {
+  const wanted = stdout.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
+  return wanted ? text : stripVTControlCharacters(text)
 }

@@ -1,8 +1,10 @@
 // `svc findings`: why a finding matters, and what to do.
 import { printable } from '@svc/proof'
 import { Command } from 'commander'
+import type { Terminal } from '../terminal.js'
 
-export function findingsCommand(svc: string): Command {
+export function findingsCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('findings')
     .description('explain a finding, or list all of them')
     .argument('[id]', 'id of a finding, such as unknown-key')
@@ -14,14 +16,14 @@ export function findingsCommand(svc: string): Command {
       const kind = id === undefined ? undefined : findingKind(id)
       if (id !== undefined && kind === undefined) {
         const hint = didYouMean(id, ids) || `; \`${svc} findings\` lists them`
-        process.stderr.write(`svc findings: \`${printable(id)}\` is not a finding${hint}\n`)
-        process.exitCode = 2
+        terminal.stderr.write(`svc findings: \`${printable(id)}\` is not a finding${hint}\n`)
+        terminal.exit(2)
         return
       }
       const chosen = kind === undefined ? findingKinds : [kind]
-      if (json) process.stdout.write(`${JSON.stringify({ findings: chosen }, null, 2)}\n`)
-      else if (kind === undefined) process.stdout.write(`${findingKinds.map(row).join('\n')}\n`)
-      else process.stdout.write(`${page(kind).join('\n')}\n`)
+      if (json) terminal.stdout.write(`${JSON.stringify({ findings: chosen }, null, 2)}\n`)
+      else if (kind === undefined) terminal.stdout.write(`${findingKinds.map(row).join('\n')}\n`)
+      else terminal.stdout.write(`${page(kind).join('\n')}\n`)
     })
 }
 

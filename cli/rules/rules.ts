@@ -2,13 +2,15 @@
 import { printable } from '@svc/proof'
 import type { Rule } from '@svc/schemas'
 import { Command } from 'commander'
+import type { Terminal } from '../terminal.js'
 
 interface RulesOptions {
   readonly json?: true
   readonly name?: string
 }
 
-export function rulesCommand(svc: string): Command {
+export function rulesCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('rules')
     .description('list the rules with their category, scopes, parameters and an example')
     .argument('[rule]', 'one rule, with what each parameter means')
@@ -20,12 +22,12 @@ export function rulesCommand(svc: string): Command {
       const names = rules.map((rule) => rule.name)
       if (name !== undefined && !names.includes(name)) {
         const hint = didYouMean(name, names) || `; \`${svc} rules\` lists them`
-        process.stderr.write(`svc rules: \`${printable(name)}\` is not a rule${hint}\n`)
-        process.exitCode = 2
+        terminal.stderr.write(`svc rules: \`${printable(name)}\` is not a rule${hint}\n`)
+        terminal.exit(2)
         return
       }
       const chosen = name === undefined ? rules : rules.filter((rule) => rule.name === name)
-      process.stdout.write(
+      terminal.stdout.write(
         json
           ? `${JSON.stringify({ rules: chosen }, null, 2)}\n`
           : `${chosen.map((one) => ruleText(one, name !== undefined)).join('\n\n')}\n`,

@@ -1,8 +1,10 @@
 // `svc steps`: the vocabulary that steps and policies share, as text or JSON.
 import type { PropertyWord, StepWord } from '@svc/schemas'
 import { Command } from 'commander'
+import type { Terminal } from '../terminal.js'
 
-export function stepsCommand(svc: string): Command {
+export function stepsCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('steps')
     .description('list the step types with their verbs, and the well-known properties')
     .option('--json', 'print JSON')
@@ -10,7 +12,7 @@ export function stepsCommand(svc: string): Command {
     .action(async ({ json }: { readonly json?: true }) => {
       const { propertyWords, stepAliases, stepWords, verbs } = await import('@svc/schemas')
       const all = { step_types: stepWords, aliases: stepAliases, verbs, properties: propertyWords }
-      process.stdout.write(json ? `${JSON.stringify(all, null, 2)}\n` : `${vocabularyText(all)}\n`)
+      terminal.stdout.write(json ? `${JSON.stringify(all, null, 2)}\n` : `${vocabularyText(all)}\n`)
     })
 }
 

@@ -3,6 +3,7 @@ import type { ServeOptions } from '@svc/engine/serve'
 import { Command } from 'commander'
 import { namingCommands } from '../called-as.js'
 import { portOf } from '../port.js'
+import type { Terminal } from '../terminal.js'
 
 type CommandOptions = Omit<ServeOptions, 'policyFile'> & Partial<Pick<ServeOptions, 'policyFile'>>
 
@@ -18,7 +19,8 @@ Then, before each step:
 
 Exit codes: 0 stopped, 1 could not start, no policy source, or a policy was dropped with --strict, 2 usage`
 
-export function serveCommand(svc: string): Command {
+export function serveCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('serve')
     .description('run the local engine, which evaluates steps before they happen')
     .option('--baseline', 'use the bundled baseline; needs no credentials and no network')
@@ -51,7 +53,7 @@ export function serveCommand(svc: string): Command {
     .addHelpText('after', example(svc))
     .action(async ({ policyFile = [], ...options }: CommandOptions) => {
       const { runServe } = await import('@svc/engine/serve')
-      const err = namingCommands(svc, process.stderr)
-      process.exitCode = await runServe({ ...options, policyFile }, process.env, process.stdout, err)
+      const err = namingCommands(svc, terminal.stderr)
+      terminal.exit(await runServe({ ...options, policyFile }, terminal.env, terminal.stdout, err))
     })
 }

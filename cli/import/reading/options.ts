@@ -90,7 +90,7 @@ function destination(file: string, { out, to, apiKey }: ImportOptions): ImportPl
   if (to === undefined || out !== undefined) throw new UsageError('give one destination: `--out FILE` or `--to URL`')
   if (!isPlatformUrl(to))
     throw new UsageError(`\`--to\` is \`${to}\`: write an http or https URL without credentials, query and fragment`)
-  const api_key = apiKey ?? process.env.SVC_API_KEY ?? ''
+  const api_key = apiKey ?? ''
   if (api_key === '') throw new UsageError('`--to` requires an API key: give `--api-key` or set SVC_API_KEY')
   // Not quoted: a message may end up in a log.
   if (!/^[!-~]+$/.test(api_key))

@@ -2,6 +2,7 @@
 import { createReadStream, createWriteStream, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { UsageError } from '../../errors.js'
 
@@ -16,18 +17,25 @@ export interface Source {
   readonly run_id: string
 }
 
+interface Given {
+  /** A file, a folder, or `-`. */
+  readonly file: string
+  readonly name: string
+  readonly stdin: Readable
+}
+
 /**
  * Calls `use` with the files of an import: the file, the files of a folder, or a copy of standard input (`-`), whose runs
  * get the id `name`. Rejects when it cannot be read.
  */
-export async function withSources<T>(file: string, name: string, use: (sources: Source[]) => Promise<T>): Promise<T> {
+export async function withSources<T>({ file, name, stdin }: Given, use: (sources: Source[]) => Promise<T>): Promise<T> {
   const stat = file === '-' ? null : statSync(file)
   if (stat?.isDirectory()) return use(filesIn(file))
   if (stat?.isFile()) return use([{ path: file, name: file, run_id: baseName(file) }])
   const folder = mkdtempSync(join(tmpdir(), 'svc-import-'))
   try {
     const path = join(folder, 'runs.jsonl')
-    await pipeline(file === '-' ? process.stdin : createReadStream(file), createWriteStream(path, { mode: 0o600 }))
+    await pipeline(file === '-' ? stdin : createReadStream(file), createWriteStream(path, { mode: 0o600 }))
     return await use([{ path, name: file === '-' ? stdinName : file, run_id: name }])
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -1,7 +1,7 @@
 // Steps to a platform: several runs at once, the steps of each in order. A step that is sent again is not stored again.
 import type { BatchAnswer, Behavior } from '@svc/schemas'
 import { createCounts } from './counts.js'
-import { postJson } from './post-json.js'
+import { type Endpoint, postJson } from './post-json.js'
 import type { ImportTarget } from './target.js'
 
 export interface Platform {
@@ -20,7 +20,8 @@ const answerTimeoutMs = 60_000
 /** Statuses that reject these steps only; after any other the import cannot continue. */
 const stepStatuses = [400, 409, 413, 422]
 
-export function createPlatformTarget(to: Platform): ImportTarget {
+export function createPlatformTarget(platform: Platform, report: (text: string) => void): ImportTarget {
+  const to = { ...platform, report }
   const open = new Set<Promise<void>>()
   const counts = createCounts()
   /** The last request of each run that is open: the next steps of the run follow it. */
@@ -41,7 +42,7 @@ export function createPlatformTarget(to: Platform): ImportTarget {
     begin: async (agents) => {
       for (const { keeps_registration, ...agent } of agents) {
         if (keeps_registration && (await isKnown(to, agent.agent_key))) continue
-        const { rejection } = await postJson(`${to.url}/api/v1/agents`, to.api_key, agent)
+        const { rejection } = await postJson(to, '/api/v1/agents', agent)
         if (rejection !== null) throw new Error(rejection.message)
       }
     },
@@ -104,10 +105,10 @@ function* partsOf(steps: readonly Behavior[]): Generator<Behavior[]> {
 }
 
 /** Sends steps until the platform has a final answer to each; 429 and 503 are sent again. */
-function postBatch({ url, api_key }: Platform, steps: readonly Behavior[]) {
+function postBatch(to: Endpoint, steps: readonly Behavior[]) {
   const complete = ({ results }: Partial<BatchAnswer>) =>
     results?.length === steps.length && results.every(({ status }) => status !== 429 && status !== 503)
-  return postJson<BatchAnswer>(`${url}/api/v1/logs/batch`, api_key, { entries: steps.map(toEntry) }, complete)
+  return postJson<BatchAnswer>(to, '/api/v1/logs/batch', { entries: steps.map(toEntry) }, complete)
 }
 
 /** A Behavior as a log entry, with the agent by its key. */

@@ -2,6 +2,15 @@
 import { parseJson, printable, requestJson } from '@svc/proof'
 import type { Problem } from '@svc/schemas'
 
+/** A platform. */
+export interface Endpoint {
+  /** Without a trailing slash. */
+  readonly url: string
+  readonly api_key: string
+  /** Shows a line to the person who waits. */
+  readonly report: (text: string) => void
+}
+
 export interface Rejection {
   readonly status: number
   readonly message: string
@@ -20,11 +29,12 @@ const quietWaitMs = 3000
  * rejects are retried after Retry-After at the earliest. Rejects when the platform stays unavailable.
  */
 export async function postJson<T>(
-  url: string,
-  api_key: string,
+  { url: platform, api_key, report }: Endpoint,
+  path: string,
   body: unknown,
   accept: (answer: T) => boolean = () => true,
 ): Promise<Posted<T>> {
+  const url = `${platform}${path}`
   const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
   const request = { method: 'POST', headers, body: requestJson(body), redirect: 'manual' } as const
   let since = Date.now()
@@ -42,8 +52,7 @@ export async function postJson<T>(
     if (Date.now() - since > retryTimeoutMs) throw new Error(`${url} does not answer: ${reason}`)
     const wait = Math.max(retry_after_ms, Math.min(5000, 100 * 2 ** attempt))
     const left = Math.ceil((since + retryTimeoutMs - Date.now()) / 1000)
-    if (wait > quietWaitMs)
-      process.stderr.write(`${url}: ${reason}; trying again in ${Math.ceil(wait / 1000)} s, for ${left} s more\n`)
+    if (wait > quietWaitMs) report(`${url}: ${reason}; trying again in ${Math.ceil(wait / 1000)} s, for ${left} s more`)
     await new Promise((resolve) => setTimeout(resolve, wait))
   }
 }

@@ -1,6 +1,7 @@
 // `svc check`: policies that are valid and probably do not do what their author wants.
 import { Command } from 'commander'
 import { namingCommands } from '../../called-as.js'
+import type { Terminal } from '../../terminal.js'
 import type { CheckOptions } from './run.js'
 
 const example = (svc: string) => `
@@ -15,7 +16,8 @@ actions that no order of steps leads to. What the analysis cannot prove it does 
 
 Exit codes: 0 no findings that fail, 1 an invalid manifest, or with --strict a warning, 2 usage`
 
-export function checkCommand(svc: string): Command {
+export function checkCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('check')
     .description('find policies that never apply, contradict each other, or block every way to an action')
     .argument('<path...>', 'manifests, or folders of manifests')
@@ -26,6 +28,6 @@ export function checkCommand(svc: string): Command {
     .addHelpText('after', example(svc))
     .action(async (paths: readonly string[], options: CheckOptions) => {
       const { runCheck } = await import('./run.js')
-      process.exitCode = await runCheck(paths, options, process.stdout, namingCommands(svc, process.stderr))
+      terminal.exit(await runCheck(paths, options, terminal.stdout, namingCommands(svc, terminal.stderr)))
     })
 }

@@ -1,6 +1,7 @@
 // `svc diff`: what a change of manifests makes stricter or looser, and for which agents.
 import { Command, Option } from 'commander'
 import { namingCommands } from '../../called-as.js'
+import type { Terminal } from '../../terminal.js'
 import type { DiffOptions } from './run.js'
 
 const example = (svc: string) => `
@@ -22,7 +23,8 @@ policy; --fail-on changed fails for changes without a direction too.
 
 Exit codes: 0 compared, 1 a manifest cannot be read or --fail-on found a change, 2 usage`
 
-export function diffCommand(svc: string): Command {
+export function diffCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('diff')
     .description('compare manifests: which policies become stricter or looser, and for which agents')
     .argument('<old>', 'manifest, folder, or REF:PATH in Git')
@@ -34,6 +36,6 @@ export function diffCommand(svc: string): Command {
     .addHelpText('after', example(svc))
     .action(async (old: string, next: string, options: DiffOptions) => {
       const { runDiff } = await import('./run.js')
-      process.exitCode = await runDiff(old, next, options, process.stdout, namingCommands(svc, process.stderr))
+      terminal.exit(await runDiff(old, next, options, terminal.stdout, namingCommands(svc, terminal.stderr)))
     })
 }

@@ -1,5 +1,6 @@
 // `svc docs`: tables of manifests for readers who do not know YAML.
 import { Command, Option } from 'commander'
+import type { Terminal } from '../../terminal.js'
 import type { DocsOptions } from './run.js'
 
 const example = (svc: string) => `
@@ -14,7 +15,8 @@ this command did not write is never replaced.
 
 Exit codes: 0 written or current, 1 a manifest has errors, a test failed, or a file is not current, 2 usage`
 
-export function docsCommand(svc: string): Command {
+export function docsCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('docs')
     .description('write tables of manifests in Markdown, for readers who do not know YAML')
     .argument('<path...>', 'manifests, or folders of manifests')
@@ -27,6 +29,6 @@ export function docsCommand(svc: string): Command {
       if (check === true && out === undefined)
         command.error('error: --check needs --out: name the file or the folder to check')
       const { runDocs } = await import('./run.js')
-      process.exitCode = await runDocs(paths, options, { svc, out: process.stdout, err: process.stderr })
+      terminal.exit(await runDocs(paths, options, terminal))
     })
 }

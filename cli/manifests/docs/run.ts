@@ -3,6 +3,8 @@ import type { Writable } from 'node:stream'
 import { readManifestFiles, validateFiles } from '@svc/engine'
 import { counted, manifestTable, type SourceFile, tableMarkdown } from '@svc/engine/parts'
 import { namingCommands, shellWord } from '../../called-as.js'
+import type { Terminal } from '../../terminal.js'
+import { coloured } from '../colour.js'
 import { findingLines, isFailure, linesOf } from '../findings-text.js'
 import { checkPages, isFolderName, type Page, pagesIn, withMark, writePages } from './pages.js'
 
@@ -12,18 +14,11 @@ export interface DocsOptions {
   readonly json?: true
 }
 
-interface Outside {
-  /** The name by which the command was called. */
-  readonly svc: string
-  readonly out: Writable
-  readonly err: Writable
-}
-
 /** Returns the exit code. */
-export async function runDocs(paths: readonly string[], options: DocsOptions, outside: Outside): Promise<number> {
-  const { svc, out } = outside
-  const err = namingCommands(svc, outside.err)
-  const documents = documentsOf(await readManifestFiles(paths), err)
+export async function runDocs(paths: readonly string[], options: DocsOptions, terminal: Terminal): Promise<number> {
+  const { svc, stdout: out } = terminal
+  const err = namingCommands(svc, terminal.stderr)
+  const documents = documentsOf(await readManifestFiles(paths), (text) => err.write(coloured(terminal, text)))
   if (documents === null) return 1
   if (options.json === true) {
     const rows = documents.map(({ file, table }) => ({ file, ...table }))
@@ -45,12 +40,12 @@ export async function runDocs(paths: readonly string[], options: DocsOptions, ou
     : report(await writePages(pages), pages, 'written', err, out, [])
 }
 
-function documentsOf(files: readonly SourceFile[], err: Writable) {
+function documentsOf(files: readonly SourceFile[], complain: (text: string) => void) {
   const { manifests, findings } = validateFiles(files, { tests: 'if-present', now: Date.now() })
   if (isFailure(findings, false)) {
     const excerpts = linesOf(files)
     const lines = findings.flatMap((finding) => findingLines(finding, excerpts))
-    err.write(`${lines.join('\n')}\nsvc docs: nothing was written: correct the errors first\n`)
+    complain(`${lines.join('\n')}\nsvc docs: nothing was written: correct the errors first\n`)
     return null
   }
   const names = namesOf(manifests.map(({ file }) => file))

@@ -1,5 +1,6 @@
 // `svc init`: writes a manifest repository to begin with.
 import { Command } from 'commander'
+import type { Terminal } from '../../terminal.js'
 
 const example = (svc: string) => `
 Example:
@@ -10,7 +11,8 @@ an inventory of agents and a README. Existing files are never overwritten: when 
 
 Exit codes: 0 written, 1 a file exists or cannot be written, 2 usage`
 
-export function initCommand(svc: string): Command {
+export function initCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('init')
     .description('write a manifest repository to begin with: policies, tests, schema, workflow')
     .argument('<dir>', 'folder to write to; created when it does not exist')
@@ -19,6 +21,6 @@ export function initCommand(svc: string): Command {
       // An empty variable of a script must not mean the current folder.
       if (folder === '') command.error('error: the folder is empty text: write `.` for the current folder')
       const { runInit } = await import('./run.js')
-      process.exitCode = await runInit(folder, svc, { out: process.stdout, err: process.stderr })
+      terminal.exit(await runInit(folder, svc, { out: terminal.stdout, err: terminal.stderr }))
     })
 }

@@ -1,6 +1,6 @@
 // `svc replay`: what policies would have done in recorded tasks.
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { namingCommands } from '../../called-as.js'
+import type { Terminal } from '../../terminal.js'
 import type { PlatformReplay, ReplayCommandOptions } from './run.js'
 
 const help = (svc: string) => `
@@ -27,7 +27,8 @@ the summary counts the tasks beyond, and --fail-on fails for them.
 
 Exit codes: 0 replayed, 1 a manifest, a line or a platform cannot be read or --fail-on matched, 2 usage`
 
-export function replayCommand(svc: string, onPlatform: PlatformReplay): Command {
+export function replayCommand(terminal: Terminal, onPlatform: PlatformReplay): Command {
+  const { svc } = terminal
   return new Command('replay')
     .description('replay recorded tasks under policies: what would be blocked, and what a change of policies changes')
     .argument('[traces...]', 'files or folders of recorded steps; - is standard input')
@@ -53,8 +54,7 @@ export function replayCommand(svc: string, onPlatform: PlatformReplay): Command 
       const mistake = mistakeIn(traces, options)
       if (mistake !== null) command.error(`error: ${mistake}`)
       const { runReplay } = await import('./run.js')
-      const streams = { out: process.stdout, err: namingCommands(svc, process.stderr) }
-      process.exitCode = await runReplay(traces, options, { svc, ...streams }, onPlatform)
+      terminal.exit(await runReplay(traces, options, terminal, onPlatform))
     })
 }
 

@@ -1,5 +1,4 @@
 // `svc replay`: reads manifests, replays the tasks of traces or of a platform, and reports.
-import type { Writable } from 'node:stream'
 import {
   createReplay,
   impactMarkdown,
@@ -10,10 +9,12 @@ import {
   type ReplayManifest,
 } from '@svc/engine/parts'
 import { jsonText, printable } from '@svc/proof'
+import { namingCommands } from '../../called-as.js'
 import { progressBar } from '../../import/progress.js'
+import type { Terminal } from '../../terminal.js'
 import { baselineWord, type ReadManifest, readAgent, readManifests } from './input.js'
 import { type ReplayReport, shownReplay } from './report.js'
-import { addTrace, type TraceFaults, traceFiles, type UnreadableLine } from './traces.js'
+import { addTrace, bytesOf, type TraceFaults, traceFiles, type UnreadableLine } from './traces.js'
 
 export interface ReplayCommandOptions {
   readonly manifest?: readonly string[]
@@ -28,28 +29,22 @@ export interface ReplayCommandOptions {
   readonly markdown?: true
 }
 
-export interface ReplayStreams {
-  /** The name by which `svc` was called. */
-  readonly svc: string
-  readonly out: Writable
-  readonly err: Writable
-}
-
 /** Has the platform of the session replay its recorded tasks. Rejects when it cannot. */
 export type PlatformReplay = (
   manifests: readonly ReadManifest[],
   against: readonly ReadManifest[] | null,
   options: ReplayCommandOptions,
-  svc: string,
+  terminal: Terminal,
 ) => Promise<ReplayReport>
 
 /** Returns the exit code. */
 export async function runReplay(
   traces: readonly string[],
   options: ReplayCommandOptions,
-  { svc, out, err }: ReplayStreams,
+  terminal: Terminal,
   onPlatform: PlatformReplay,
 ): Promise<number> {
+  const err = namingCommands(terminal.svc, terminal.stderr)
   const complain = (line: string) => err.write(`svc replay: ${printable(line)}\n`)
   try {
     if (options.manifest === undefined) complain('no --manifest given, the bundled baseline is replayed')
@@ -57,12 +52,12 @@ export async function runReplay(
     const against = options.against === undefined ? null : await readManifests(options.against)
     const faults = newFaults(complain)
     const report = options.platform
-      ? await onPlatform(manifests, against, options, svc)
-      : await replayed(traces, manifests, against, options, faults, svc)
+      ? await onPlatform(manifests, against, options, terminal)
+      : await replayed(traces, manifests, against, options, faults, terminal)
     faults.finish()
     for (const line of nothingReplayed(report)) complain(line)
     if (report.result.steps === 0) return 1
-    out.write(textOf(report, options))
+    terminal.stdout.write(textOf(report, options))
     return faults.count() > 0 || hasFailed(report, options) ? 1 : 0
   } catch (error) {
     // Errors of a session and of a platform have no code.
@@ -85,7 +80,7 @@ async function replayed(
   against: readonly ReplayManifest[] | null,
   options: ReplayCommandOptions,
   faults: Faults,
-  svc: string,
+  { svc, stdin, stderr }: Terminal,
 ): Promise<ReplayReport> {
   const replay = createReplay({
     policies: policiesOfManifests(manifests),
@@ -95,9 +90,9 @@ async function replayed(
   })
   const files = traceFiles(traces)
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-  const progress = progressBar(Math.floor(bytes / 1024 / 1024), 'MiB')
+  const progress = progressBar(stderr, Math.floor(bytes / 1024 / 1024), 'MiB')
   try {
-    for (const file of files) await addTrace(file, replay, faults, progress)
+    for (const file of files) await addTrace(bytesOf(file, stdin), file.name, { replay, faults, progress })
   } finally {
     progress.stop()
   }

@@ -1,6 +1,7 @@
 // The traces of a replay, read line by line in constant memory.
 import { createReadStream, readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import type { Readable } from 'node:stream'
 import { readTrace } from '@svc/engine'
 import type { Replay, TraceReader } from '@svc/engine/parts'
 import { fileError } from '@svc/proof/verify'
@@ -60,11 +61,21 @@ export interface TraceFaults {
   readonly empty: (file: string) => void
 }
 
+export interface Reading {
+  readonly replay: Replay
+  readonly faults: TraceFaults
+  readonly progress: Progress
+}
+
 const mebibyte = 1024 * 1024
 
+/** The bytes of the file. */
+export function bytesOf({ path }: TraceFile, stdin: Readable): Readable {
+  return path === null ? stdin : createReadStream(path, { highWaterMark: 256 * 1024 })
+}
+
 /** Adds the lines of a file to the replay. Rejects when the file cannot be read. */
-export async function addTrace({ path, name }: TraceFile, replay: Replay, faults: TraceFaults, progress: Progress) {
-  const bytes = path === null ? process.stdin : createReadStream(path, { highWaterMark: 256 * 1024 })
+export async function addTrace(bytes: Readable, name: string, { replay, faults, progress }: Reading): Promise<void> {
   let shown = 0
   const reader: TraceReader = {
     onLine: (reading, line) => {

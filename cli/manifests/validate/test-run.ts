@@ -22,7 +22,12 @@ export interface TestOptions {
 }
 
 /** Returns the exit code. */
-export async function runTestCommand(paths: readonly string[], options: TestOptions, out: Writable): Promise<number> {
+export async function runTestCommand(
+  paths: readonly string[],
+  options: TestOptions,
+  out: Writable,
+  shown: (text: string) => string,
+): Promise<number> {
   const { filter, coverage = false, requireTests = false } = options
   const files = await readManifestFiles(paths)
   const validation = validateFiles(files, {
@@ -33,7 +38,7 @@ export async function runTestCommand(paths: readonly string[], options: TestOpti
     ...(filter !== undefined && { filter }),
   })
   if (options.json === true) out.write(`${JSON.stringify(validationReport(validation), null, 2)}\n`)
-  else out.write(`${textOf(validation, linesOf(files)).join('\n')}\n`)
+  else out.write(shown(`${textOf(validation, linesOf(files)).join('\n')}\n`))
   return isFailure(validation.findings, options.strict === true) ? 1 : 0
 }
 

@@ -1,6 +1,8 @@
 // `svc test`: runs the tests in manifests.
 import { Command } from 'commander'
 import { namingCommands } from '../../called-as.js'
+import type { Terminal } from '../../terminal.js'
+import { coloured } from '../colour.js'
 import type { TestOptions } from './test-run.js'
 
 const example = (svc: string) => `
@@ -16,7 +18,8 @@ rules, the tests violate and pass.
 
 Exit codes: 0 all tests passed, 1 a test failed, there is no test, or a manifest has errors, 2 usage`
 
-export function testCommand(svc: string): Command {
+export function testCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('test')
     .description('run the tests of manifests: expected, got, and why')
     .argument('<path...>', 'manifests, files of tests, or folders')
@@ -28,7 +31,7 @@ export function testCommand(svc: string): Command {
     .addHelpText('after', example(svc))
     .action(async (paths: string[], options: TestOptions) => {
       const { runTestCommand } = await import('./test-run.js')
-      const out = options.json === true ? process.stdout : namingCommands(svc, process.stdout)
-      process.exitCode = await runTestCommand(paths, options, out)
+      const out = options.json === true ? terminal.stdout : namingCommands(svc, terminal.stdout)
+      terminal.exit(await runTestCommand(paths, options, out, (text) => coloured(terminal, text)))
     })
 }

@@ -20,11 +20,16 @@ export interface ValidateOptions {
 }
 
 /** Returns the exit code. */
-export async function runValidate(paths: readonly string[], options: ValidateOptions, out: Writable): Promise<number> {
+export async function runValidate(
+  paths: readonly string[],
+  options: ValidateOptions,
+  out: Writable,
+  shown: (text: string) => string,
+): Promise<number> {
   const files = await readManifestFiles(paths)
   const validation = validateFiles(files, { tests: 'off', root: paths[0] ?? '.', now: Date.now() })
   const lines = linesIn(validation, files, options.json === true ? 'json' : options.format)
-  if (lines.length > 0) out.write(`${lines.join('\n')}\n`)
+  if (lines.length > 0) out.write(shown(`${lines.join('\n')}\n`))
   return isFailure(validation.findings, options.strict === true) ? 1 : 0
 }
 

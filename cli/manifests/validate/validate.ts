@@ -1,6 +1,8 @@
 // `svc validate`: checks manifests, and says what to write instead.
 import { Command, Option } from 'commander'
 import { namingCommands } from '../../called-as.js'
+import type { Terminal } from '../../terminal.js'
+import { coloured } from '../colour.js'
 import type { ValidateOptions } from './validate-run.js'
 
 const formats: readonly ValidateOptions['format'][] = ['text', 'json', 'github', 'sarif']
@@ -18,7 +20,8 @@ Each message ends with the id of the finding: \`${svc} findings ID\` says why it
 
 Exit codes: 0 valid, 1 errors (with --strict also warnings), 2 usage`
 
-export function validateCommand(svc: string): Command {
+export function validateCommand(terminal: Terminal): Command {
+  const { svc } = terminal
   return new Command('validate')
     .description('check manifests: YAML, rules, parameters, names, waivers and the form of tests')
     .argument('<path...>', 'manifests, or folders of manifests')
@@ -29,7 +32,7 @@ export function validateCommand(svc: string): Command {
     .action(async (paths: string[], options: ValidateOptions) => {
       const { runValidate } = await import('./validate-run.js')
       const isText = options.json !== true && options.format === 'text'
-      const out = isText ? namingCommands(svc, process.stdout) : process.stdout
-      process.exitCode = await runValidate(paths, options, out)
+      const out = isText ? namingCommands(svc, terminal.stdout) : terminal.stdout
+      terminal.exit(await runValidate(paths, options, out, (text) => coloured(terminal, text)))
     })
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createChecker } from '@svc/engine/parts'
 import { documents, type Problem } from '@svc/schemas'
+import { runSvc as runToEnd } from '../cli/svc.js'
 
 const root = import.meta.url.includes('/test/dist/') ? '../../../../' : '../../../'
 const program = fileURLToPath(new URL(`${root}cli/bin/svc.js`, import.meta.url))
@@ -58,11 +59,11 @@ export function folderWith(files: Readonly<Record<string, string>>): string {
 
 /** Runs `svc` to its end. */
 export async function runSvc(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const folder = folderWith({})
-  const { printed, ended } = start(args, env, folder)
-  const code = await ended
-  rmSync(folder, { recursive: true, force: true })
-  return { code, ...printed() }
+  const isServer = args[0] === 'serve'
+  const folder = isServer ? folderWith({}) : undefined
+  const { code, stdout: out, stderr: err } = await runToEnd(args, env, '', folder)
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+  return { code, out, err }
 }
 
 /** Starts `svc serve` on a free port, in a folder with these files. Rejects with its output when it ends instead. */

@@ -37,7 +37,7 @@ export async function rejudgedLog(platform: TestPlatform, query = ''): Promise<R
 export async function rejudgedBundle(path: string, trust: string): Promise<RejudgeVerdict> {
   const { value: policy } = parseTrustPolicy(trust)
   expect((await verifyBundle({ path, policy, since: null })).findings).toEqual([])
-  const { members } = await rejudgeBundle(path, policy, true)
+  const { members } = await rejudgeBundle(path, policy, true, process.stderr)
   if (members.rejudge === undefined) throw new Error('nothing was evaluated again')
   return members.rejudge
 }
