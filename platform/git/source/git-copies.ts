@@ -1,18 +1,22 @@
 // Local copies of commits of one repository, each a bare repository in a folder named by its commit. A copy is filled in a
 // folder of its own and then renamed, so that processes and calls need no lock and no copy is ever half there.
-import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Copies that stay: the newest, and one that another call may still read. */
 const keptCopies = 2
+/** The reference to the fetched commit, which Git writes as a file: the repository is new. */
+export const headRef = 'refs/svc/head'
 /** Milliseconds after which an unfinished copy is left over from a process that ended. */
 const abandonedMs = 60 * 60_000
 
 export interface Copies {
   readonly folderOf: (commit_sha: string) => string
   readonly has: (commit_sha: string) => Promise<boolean>
-  /** Makes an empty folder to fill. */
+  /** Makes an empty bare repository to fill. */
   readonly begin: () => Promise<string>
+  /** The commit that was fetched into it; null for none. */
+  readonly headOf: (folder: string) => Promise<string | null>
   /** Makes the filled folder the copy of the commit. */
   readonly finish: (filled: string, commit_sha: string) => Promise<void>
   readonly remove: (folder: string) => Promise<void>
@@ -27,8 +31,13 @@ export function createCopies(root: string): Copies {
     has: async (commit_sha) => (await stat(folderOf(commit_sha)).catch(() => null)) !== null,
     begin: async () => {
       await mkdir(root, { recursive: true, mode: 0o700 })
-      return mkdtemp(join(root, 'new-'))
+      const folder = await mkdtemp(join(root, 'new-'))
+      for (const name of ['objects', 'refs']) await mkdir(join(folder, name))
+      await writeFile(join(folder, 'HEAD'), 'ref: refs/heads/main\n')
+      await writeFile(join(folder, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n')
+      return folder
     },
+    headOf: async (folder) => (await readFile(join(folder, headRef), 'utf8').catch(() => null))?.trim() ?? null,
     finish: async (filled, commit_sha) => {
       // Another call was faster when this fails: its copy is the same.
       await rename(filled, folderOf(commit_sha)).catch(() => remove(filled))

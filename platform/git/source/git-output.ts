@@ -1,6 +1,7 @@
 // What Git prints, read strictly: output that is cut or unexpected is never taken for an empty repository.
 import { objectSha } from '../git-objects.js'
 import { SourceError } from './source.js'
+import { isSha } from './tree.js'
 
 /** A line of `ls-remote --symref`: a reference and the name of the object, or of the branch, that it leads to. */
 export function remoteRefs(stdout: Buffer) {
@@ -18,7 +19,10 @@ export function batchBlobs(stdout: Buffer, wanted: readonly string[]): ReadonlyM
   return batchObjects(stdout, wanted, 'blob')
 }
 
-/** Objects of `cat-file --batch`: `<sha> <kind> <size>\n<bytes>\n` each; null when one is missing, of another kind or damaged. */
+/**
+ * Objects of `cat-file --batch`, by the names that were asked for: `<sha> <kind> <size>\n<bytes>\n` each. Null when one is missing,
+ * of another kind or damaged, or is not the one of a name that is a SHA.
+ */
 export function batchObjects(
   stdout: Buffer,
   wanted: readonly string[],
@@ -26,16 +30,16 @@ export function batchObjects(
 ): ReadonlyMap<string, Buffer> | null {
   const found = new Map<string, Buffer>()
   let at = 0
-  for (const sha of wanted) {
+  for (const name of wanted) {
     const end = stdout.indexOf('\n', at)
-    const [name, found_kind, length] = stdout
+    const [sha = '', found_kind, length] = stdout
       .subarray(at, end === -1 ? at : end)
       .toString('latin1')
       .split(' ')
-    if (name !== sha || found_kind !== kind) return null
+    if (found_kind !== kind || (isSha(name) && name !== sha)) return null
     const bytes = stdout.subarray(end + 1, end + 1 + Number(length))
     if (objectSha(kind, bytes) !== sha) return null
-    found.set(sha, bytes)
+    found.set(name, bytes)
     at = end + 2 + Number(length)
   }
   return found

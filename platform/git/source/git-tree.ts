@@ -19,7 +19,7 @@ interface Folder {
 
 type Unsized = Omit<TreeEntry, 'size'>
 
-/** Every entry but folders; null when an object is missing or damaged. Rejects with `too_large`. */
+/** Every entry but folders of the tree that Git finds under the name `root`; null when an object is missing or damaged. Rejects with `too_large`. */
 export async function listTree(
   root: string,
   { maxEntries, maxDepth }: Pick<Limits, 'maxEntries' | 'maxDepth'>,

@@ -2,7 +2,7 @@
 import type { GithubAnswer, GithubRequest } from '../github/api.js'
 import type { Credential } from '../github/faults.js'
 import { SourceError, type TreeEntry } from './source.js'
-import { tooManyEntries } from './tree.js'
+import { isSha, tooManyEntries } from './tree.js'
 
 /** Gets what is below a repository; null where GitHub has no such object. */
 export interface GithubClient {
@@ -76,7 +76,7 @@ async function listed(client: GithubClient, { prefix, sha }: Folder, isRecursive
 function isEntry(entry: unknown): entry is GithubEntry {
   const { path, mode, type, sha } = (entry ?? {}) as Partial<Record<keyof GithubEntry, unknown>>
   if (typeof path !== 'string' || typeof mode !== 'string' || typeof type !== 'string') return false
-  return typeof sha === 'string' && /^[0-9a-f]{40}$/.test(sha)
+  return isSha(sha)
 }
 
 function fileEntry({ path, mode, sha, size }: GithubEntry): TreeEntry {

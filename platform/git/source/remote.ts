@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { quote } from '@svc/engine/parts'
 import { branchProblem } from './branch-name.js'
 import { type AddressRules, checkedAddress, type GitAddress } from './git-address.js'
-import { type Copies, createCopies, diskBytes } from './git-copies.js'
+import { type Copies, createCopies, diskBytes, headRef } from './git-copies.js'
 import { batchBlobs, hostFault, remoteRefs } from './git-output.js'
 import { createGitProcess, type GitCommand, type GitOutput, type GitProcess, type Setting } from './git-process.js'
 import { listTree } from './git-tree.js'
@@ -141,12 +141,11 @@ async function withCopy<T>(repository: Repository, commit_sha: string, use: (fol
 
 async function listCopy({ git, limits, folder: cwd }: Repository, copy: string, commit_sha: string) {
   const run = (args: readonly string[], input = '') => git.run({ args: [`--git-dir=${copy}`, ...args], cwd, input })
-  const { stdout: sha } = await run(['rev-parse', '--verify', '--end-of-options', `${commit_sha}^{tree}`])
   const batch = async (option: string, shas: readonly string[]) => {
     const { exit_code, stdout } = await run(['cat-file', option], shas.map((one) => `${one}\n`).join(''))
     return exit_code === 0 ? stdout : null
   }
-  return listTree(sha.toString().trim(), limits, {
+  return listTree(`${commit_sha}^{tree}`, limits, {
     trees: (shas) => batch('--batch', shas),
     sizes: (shas) => batch('--batch-check', shas),
   })
@@ -168,17 +167,14 @@ async function fetchCopy(repository: Repository, commit_sha: string): Promise<vo
   const { url, ...access } = await hostOf(repository, address)
   const copy = await copies.begin()
   try {
-    await git.run({ args: ['init', '--quiet', '--bare', '--template=', '--object-format=sha1', copy], cwd })
     const options = ['--quiet', '--depth=1', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules']
     const fetch = async (wanted: string) => {
-      const refspec = `+${wanted}:refs/svc/head`
+      const refspec = `+${wanted}:${headRef}`
       const args = [`--git-dir=${copy}`, 'fetch', ...options, '--end-of-options', url, refspec]
       const output = await git.run({ args, cwd, ...access, watch: () => diskProblem(copy, limits) })
       const full = await diskProblem(copy, limits)
       if (full !== null) throw full
-      const kind = ['cat-file', '-t', commit_sha]
-      const { stdout } = await git.run({ args: [`--git-dir=${copy}`, ...kind], cwd })
-      return { output, isThere: stdout.toString().trim() === 'commit' }
+      return { output, isThere: (await copies.headOf(copy)) === commit_sha }
     }
     const { output, isThere } = await fetch(`refs/heads/${branch}`)
     if (output.exit_code !== 0 && !isBranchMissing(output)) throw hostFault(output.stderr, address.token !== null)

@@ -19,9 +19,14 @@ export function tooManyEntries(maxEntries: number): SourceError {
   return new SourceError('too_large', `the repository has more than ${most} files: use a repository for manifests only`)
 }
 
-/** Rejects `rejected` unless the text is the name of an object, such as `list` and `resolve` return. */
+/** True for the name of an object, such as `list` and `resolve` return. */
+export function isSha(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-9a-f]{40}$/.test(value)
+}
+
+/** Rejects `rejected` unless the text is the name of an object. */
 export function assertSha(sha: string): void {
-  if (!/^[0-9a-f]{40}$/.test(sha)) throw new SourceError('rejected', 'the SHA of a Git object has 40 hex digits')
+  if (!isSha(sha)) throw new SourceError('rejected', 'the SHA of a Git object has 40 hex digits')
 }
 
 /** Names that would leave a folder or reach into `.git` come from crafted trees only. */
