@@ -18,6 +18,15 @@ const repeating = [
   'test/platform/log/{bundle,task}-mutations.full.test.ts',
 ]
 
+/** Random tests, which run a tenth of their runs elsewhere (test/support/random.ts). */
+const random = [
+  'test/engine/{analysis-fuzz,analysis-paths-fuzz,evaluate-fuzz,hostile-steps}.test.ts',
+  'test/engine/{span-batches,read-batches,pattern,hostile-manifests,odd-steps,metadata,phrases,times}.test.ts',
+  'test/platform/git/model.test.ts',
+  'test/platform/log/{altered,honest}-histories.test.ts',
+  'test/proof/{canonical-text,json-grammar,log,note,missing-entries,escaped-names}.test.ts',
+]
+
 const shared = {
   resolve: { conditions: ['@svc/source'] },
   ssr: { resolve: { conditions: ['@svc/source'] } },
@@ -64,7 +73,7 @@ export default defineConfig({
           provide: { project: 'night' },
           isolate: false,
           globalSetup: 'test/support/global-setup.ts',
-          include: ['test/**/*.night.test.ts', ...repeating],
+          include: ['test/**/*.night.test.ts', ...repeating, ...random],
           env: repeated,
           testTimeout: 7_200_000,
           hookTimeout: 600_000,

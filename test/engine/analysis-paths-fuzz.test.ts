@@ -5,8 +5,9 @@ import type { JsonMap, Step } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { analysisOf } from '../support/engine/analysis.js'
+import { runs } from '../support/random.js'
 
-const manifests = Number(process.env.SVC_FUZZ_MANIFESTS ?? 150)
+const manifests = Number(process.env.SVC_FUZZ_MANIFESTS ?? runs(500, 80))
 const walks = 40
 const walkLength = 14
 const seed = manifests

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { parseManifest, runTests } from '@svc/engine'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../support/random.js'
 
 describe('hostile manifests', () => {
   const laughs = ['a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]']
@@ -129,7 +130,7 @@ describe('hostile manifests', () => {
         for (const { line, column } of errors) expect(line * column).toBeGreaterThan(0)
         if (value !== null) expect(runTests(value)).toHaveLength(value.tests?.length ?? 0)
       }),
-      { numRuns: 250 },
+      { numRuns: runs(250) },
     )
   })
 

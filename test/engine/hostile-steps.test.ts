@@ -6,8 +6,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { policiesFor, ruleCases } from '../support/engine/cases.js'
 import { policyDefaults } from '../support/engine/policy.js'
+import { runs } from '../support/random.js'
 
-const runs = Number(process.env.SVC_FUZZ_STEPS ?? 500)
+const times = Number(process.env.SVC_FUZZ_STEPS ?? runs(500))
 
 /** Each rule with its example and with the parameters of some of its cases, and the negation of each. */
 function everyRule() {
@@ -80,7 +81,7 @@ const step = fc.record(
 ) as unknown as fc.Arbitrary<Step>
 
 describe('hostile steps', () => {
-  it(`get an answer from every rule, ${runs} times`, () => {
+  it(`get an answer from every rule, ${times} times`, () => {
     const set = everyRule()
     expect(set.dropped).toEqual([])
     const before = Object.getOwnPropertyNames(Object.prototype)
@@ -99,7 +100,7 @@ describe('hostile steps', () => {
         }
         task.add(hostile, now)
       }),
-      { numRuns: runs, seed: 20_260 },
+      { numRuns: times, seed: 20_260 },
     )
     expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before)
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()

@@ -8,6 +8,7 @@ import { gateProblem } from '../../engine/rules/gates/gate-words.js'
 import { othersIn } from '../../engine/rules/taint/labels.js'
 import { payloadsIn, withoutPayloads } from '../../engine/trace/sinks/metadata.js'
 import type { TraceLine } from '../../engine/trace/sinks/sink.js'
+import { runs } from '../support/random.js'
 
 interface MetadataCase {
   readonly name: string
@@ -122,7 +123,7 @@ describe('random steps as metadata', () => {
       fc.property(step, (given) => {
         expect(JSON.stringify(metadataOf(given))).not.toContain('§')
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -145,7 +146,7 @@ describe('random steps as metadata', () => {
       fc.property(gate, (given) => {
         expect(gateProblem(metadataOf(given)) === null).toBe(gateProblem(given) === null)
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -168,7 +169,7 @@ describe('random steps as metadata', () => {
       fc.property(labelled, (given) => {
         expect(othersIn(metadataOf(given))).toBe(othersIn(given))
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 })

@@ -11,6 +11,7 @@ import { requestJson } from '../../proof/json/request-json.js'
 import { parseStoredJson } from '../../proof/json/strict-json.js'
 import { deepObject, oddObject, rejectedValues } from '../support/engine/odd-json.js'
 import { runSvc, type Serve, startServe } from '../support/engine/serve.js'
+import { runs } from '../support/random.js'
 
 const seed = Number(process.env.SVC_HONEST_SEED ?? Date.now() % 2 ** 31)
 
@@ -155,7 +156,7 @@ describe('JSON that is sent', () => {
         expect(reading.problem).toBeNull()
         if (reading.problem === null) expect(canonical(reading.value)).toBe(canonical(one))
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
     expect(requestJson({ a: 'x', n: 1.7322624e18 })).toBe('{"a":"x","n":1732262400000000000.0}')
   })

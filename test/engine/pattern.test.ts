@@ -5,6 +5,7 @@ import { baseline } from '@svc/library'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { afterAll, describe, expect, it } from 'vitest'
+import { runs } from '../support/random.js'
 import { hangMs } from '../support/server/hang.js'
 
 type Use = 'anchored' | 'search'
@@ -167,7 +168,7 @@ describe('both engines', () => {
         const [ours, oracle] = [matcherOf(written, use), oracleOf(written, use)]
         expect(texts.map(ours)).toEqual(texts.map(oracle))
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
   })
 })

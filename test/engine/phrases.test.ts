@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createPhrases, extended } from '../../engine/rules/values/phrases.js'
+import { runs } from '../support/random.js'
 
 const word = fc.constantFrom('a', 'b', 'c', 'de')
 const texts = fc.array(fc.array(word, { maxLength: 12 }), { maxLength: 6 })
@@ -20,7 +21,7 @@ describe('an index of phrases', () => {
         expect(phrases.has(words)).toBe(occurs(all, words))
         expect(words.every(phrases.knows)).toBe(words.every((one) => occurs(all, [one])))
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
   })
 
@@ -34,7 +35,7 @@ describe('an index of phrases', () => {
         expect(copy.has(words)).toBe(occurs([...before, ...after], words))
         expect(original.has(words)).toBe(occurs(before, words))
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { readBatches, readLines } from '@svc/engine/parts'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import { runs } from '../support/random.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-lines-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -55,7 +56,7 @@ describe('lines in batches', () => {
           expect(end).toBe(bytes.length)
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 

@@ -9,6 +9,7 @@ import { wholeOf } from '../../engine/convert/otel/sliced.js'
 import type { Span } from '../../engine/convert/otel/span.js'
 import { type BatchStep, batchOfSpans } from '../../engine/convert/otel/steps-of-batch.js'
 import { stepsOfSpans } from '../../engine/convert/otel/steps-of-spans.js'
+import { runs } from '../support/random.js'
 import { otlpSpan, type ShortSpan } from '../support/spans/otlp.js'
 
 /** A call of a tool: with a span or without, with an id or without. */
@@ -155,7 +156,7 @@ describe('spans in batches', () => {
         expect(steps.toSorted()).toEqual(whole(spans).toSorted())
         expect([steps[0], steps.at(-1)]).toEqual([whole(spans)[0], whole(spans).at(-1)])
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 
@@ -180,7 +181,7 @@ describe('spans in batches', () => {
         // Every span has its step.
         expect(rest.filter((step) => step.includes('step.model'))).toEqual([])
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 })

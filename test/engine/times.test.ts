@@ -2,6 +2,7 @@
 import { isoTime, parseTimestamp } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../support/random.js'
 
 const otherSpelling = (text: string) => parseTimestamp(text.replace(/Z$/, '+00:00'))
 
@@ -41,7 +42,7 @@ describe('a time in the usual form', () => {
       )
     fc.assert(
       fc.property(text, (time) => parseTimestamp(time) === otherSpelling(time)),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 

@@ -6,6 +6,7 @@ import { type JsonReading, parseJson, parseStoredJson, parseStrictJson } from '@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readCanonical } from '../../proof/json/canonical-text.js'
+import { runs } from '../support/random.js'
 
 /** Pairs of texts: after the first, JSON.parse of some versions of V8 reads the second with a name of the first. */
 const pairs: readonly (readonly [first: string, second: string, names: readonly string[]])[] = [
@@ -91,7 +92,7 @@ describe('a text', () => {
       fc.property(values, fc.constantFrom('', ' ', '\n\t', ' \r\n'), (value, space) => {
         expect(parseJson(written(value, space))).toEqual(named(value))
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -109,7 +110,7 @@ describe('a text', () => {
         const spoilt = text.slice(0, place) + put + text.slice(place + cut)
         expect(outcomeOf(() => parseJson(spoilt)).length).toBe(outcomeOf(() => JSON.parse(spoilt)).length)
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
   })
 })

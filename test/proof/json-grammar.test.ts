@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { readCanonical } from '../../proof/json/canonical-text.js'
 import { isDeeperThan } from '../../proof/json/depth.js'
 import { parseStoredJson } from '../../proof/json/strict-json.js'
+import { runs } from '../support/random.js'
 
 const folder = fileURLToPath(new URL('./verifier/', import.meta.url))
 const python = spawnSync('python3', ['--version']).status === 0
@@ -207,7 +208,7 @@ describe('names that are spelt with escapes', () => {
         const { problem } = parseStoredJson(text)
         expect(problem === null).toBe(new Set(names).size === names.length)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 })

@@ -13,6 +13,7 @@ import {
 } from '@svc/proof'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../support/random.js'
 import { sharedData } from '../support/server/shared.js'
 
 describe('canonical JSON (RFC 8785)', () => {
@@ -46,7 +47,7 @@ describe('canonical JSON (RFC 8785)', () => {
         const text = canonical(value)
         expect(canonical(JSON.parse(text))).toBe(text)
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -115,7 +116,7 @@ describe('strict JSON', () => {
         const { problem } = parseStrictJson(text)
         if (problem !== null && problem.offset !== null) expect(problem.offset).toBeLessThanOrEqual(text.length)
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -137,7 +138,7 @@ describe('strict JSON', () => {
           else expect(reading.problem.message).not.toBe('')
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 })
@@ -242,7 +243,7 @@ describe('strict JSON in the fast path and in the scan', () => {
         expect(reading.problem !== null).toBe(isRejected)
         if (reading.problem === null) expect(reading.value).toEqual(JSON.parse(text))
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 })

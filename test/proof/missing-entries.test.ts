@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MissingEntries } from '../../proof/record/missing-entries.js'
 import type { IndexSpan, RemovalAuthorization } from '../../proof/record/removal-authorization.js'
+import { runs } from '../support/random.js'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
 
@@ -12,10 +13,10 @@ const missingIndexes = fc
     fc.record({ skip: fc.integer({ min: 1, max: 3 }), length: fc.integer({ min: 1, max: 4 }), later: fc.nat(2) }),
     { maxLength: 8 },
   )
-  .map((runs) => {
+  .map((given) => {
     const indexes: { log_index: number; minute: number }[] = []
     let [log_index, minute] = [0, 0]
-    for (const { skip, length, later } of runs) {
+    for (const { skip, length, later } of given) {
       log_index += skip
       minute += later
       for (let count = 0; count < length; count++) indexes.push({ log_index: log_index++, minute })
@@ -67,7 +68,7 @@ describe('missing entries', () => {
             indexes.filter(({ log_index }) => contains(one, log_index)).length,
           )
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
   })
 

@@ -12,6 +12,7 @@ import {
 } from '@svc/proof'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../support/random.js'
 
 const seed = Buffer.alloc(32, 7)
 const log = signerOf('log.example/org/org_1/1', 'note', seed)
@@ -61,7 +62,7 @@ describe('a note', () => {
           expect(still.length).toBeLessThanOrEqual(read?.text === text ? 1 : 0)
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 

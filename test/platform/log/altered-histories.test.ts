@@ -1,7 +1,7 @@
 // Histories that were altered in the database: no sentence of a report, and no verifier, says of them what does not hold
-// (test/cases/sentences.yaml). Ten of them here, 300 in altered-histories.night.test.ts.
+// (test/cases/sentences.yaml). Three of them here, 300 at night.
 import { keyLines } from '@svc/proof'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseTrustPolicy } from '../../../proof/notes/trust.js'
 import { verifyBundle } from '../../../proof/verify/verify.js'
 import { numbers } from '../../support/engine/policy-pairs.js'
@@ -10,8 +10,9 @@ import { alterHistory } from '../../support/log/alterations.js'
 import { factsOf } from '../../support/log/history-facts.js'
 import { type HistoryPlatform, type HistoryWorkspace, openHistoryPlatform } from '../../support/log/history-platform.js'
 import { honestActs, playedHistory, reportOf } from '../../support/log/honest-histories.js'
+import { runs } from '../../support/random.js'
 
-const histories = Number(process.env.SVC_ALTERED_HISTORIES ?? (inject('project') === 'night' ? 300 : 10))
+const histories = Number(process.env.SVC_ALTERED_HISTORIES ?? runs(300, 3))
 // The same histories in each run; another seed plays others.
 const seed = Number(process.env.SVC_HISTORY_SEED ?? 20_260_101)
 

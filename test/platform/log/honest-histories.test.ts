@@ -1,8 +1,8 @@
 // No honest history is accused: whatever a workspace does, its report, its bundle and both verifiers call the log whole, and every
-// sentence of the report is true (test/cases/sentences.yaml). Ten of the histories here, 300 in
-// honest-histories.night.test.ts; SVC_HISTORY_SEED plays others.
+// sentence of the report is true (test/cases/sentences.yaml). Three of the histories here, 300 at
+// night; SVC_HISTORY_SEED plays others.
 import { keyLines } from '@svc/proof'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ReportData } from '../../../report/content/report-data.js'
 import { type Seen, sentences, untrueIn } from '../../support/engine/sentences.js'
 import { openAuditorFolder, verifyWithBoth } from '../../support/log/bundle.js'
@@ -16,8 +16,9 @@ import {
   receivedAt,
   reportOf,
 } from '../../support/log/honest-histories.js'
+import { runs } from '../../support/random.js'
 
-const histories = Number(process.env.SVC_HONEST_HISTORIES ?? (inject('project') === 'night' ? 300 : 10))
+const histories = Number(process.env.SVC_HONEST_HISTORIES ?? runs(300, 3))
 // The same histories in each run; another seed plays others.
 const seed = Number(process.env.SVC_HISTORY_SEED ?? 20_260_101)
 

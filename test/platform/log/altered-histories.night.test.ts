@@ -1,2 +1,0 @@
-// The 300 histories of altered-histories.test.ts.
-import './altered-histories.test.js'
