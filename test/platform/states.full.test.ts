@@ -8,7 +8,7 @@ import { sharedPostgres } from '../support/server/postgres.js'
 const tables = stateTables()
 const hasServer = (await sharedPostgres()) !== null
 /** The embedded database has one connection: more callers wait longer for it, and nothing else. */
-const raced = { pglite: [2], postgresql: [2, 8] } as const
+const raced = { pglite: [2], postgresql: [8] } as const
 /** The tables that are checked on the embedded database as well: those whose rows it locks in different ways. SVC_ALL_STATES=1: all. */
 const embedded = ['action', 'incident', 'policy', 'stop']
 const tablesOn = {

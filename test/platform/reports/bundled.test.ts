@@ -22,7 +22,7 @@ import {
 } from '../../support/log/honest-histories.js'
 
 // A PDF takes a second.
-const histories = Number(process.env.SVC_HONEST_HISTORIES ?? { fast: 1, full: 4, night: 100 }[inject('project')])
+const histories = Number(process.env.SVC_HONEST_HISTORIES ?? { fast: 1, full: 2, night: 100 }[inject('project')])
 const seed = Number(process.env.SVC_HISTORY_SEED ?? 20_260_401)
 
 describe('the report of a bundle', () => {
