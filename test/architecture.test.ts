@@ -71,7 +71,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   proof: ['index.ts', 'attacks', 'verify', 'bundle', 'notes', 'record', 'tree', 'json', 'printable.ts'],
   // biome-ignore format: one package, one line
   engine: ['index.ts', 'parts.ts', 'serve', 'trace/sinks', 'trace/memory', 'trace/recall', 'trace/delivery', 'trace/journal', 'source', 'analysis', 'impact', 'rejudge', 'convert', 'manifest', 'findings', 'task', 'policy', 'memory', 'agent', 'rules', 'pattern', 'environment.ts', 'stop-signal.ts', 'check', 'files'],
-  report: ['index.ts', 'bundle', 'render.ts', 'pdf', 'oscal', 'charts', 'tally', 'controls', 'content', 'governance'],
+  // biome-ignore format: one package, one line
+  report: ['index.ts', 'bundle', 'formats', 'sections', 'pdf', 'oscal', 'charts', 'tally', 'controls', 'content', 'governance'],
   // biome-ignore format: one package, one line
   cli: ['run.ts', 'main.ts', 'completion', 'audit', 'git', 'account', 'serve', 'explain', 'manifests', 'import', 'rules', 'port.ts', 'called-as.ts', 'terminal.ts', 'errors.ts'],
   platform: [

@@ -33,6 +33,9 @@ export interface ReportData {
   readonly retention: Retention
 }
 
+/** A member of the content besides its head and its totals. */
+export type ContentPart = Exclude<keyof ReportData, 'report' | 'summary'>
+
 /** Rows of a table: the most important ones, and how many others there are. */
 export interface BoundedRows<T> {
   readonly rows: readonly T[]

@@ -70,7 +70,7 @@ function rowOf({ title: framework, draft }: Framework, control: ControlDefinitio
     problems,
     is_satisfied: found.evidence.length > 0 && problems.length === 0,
     draft,
-    sources: [...found.sections, ...policies.map((policy) => `policies.rows.${data.policies.rows.indexOf(policy)}`)],
+    sources: [...found.parts, ...policies.map((policy) => `policies.rows.${data.policies.rows.indexOf(policy)}`)],
   }
 }
 

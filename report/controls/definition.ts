@@ -1,5 +1,5 @@
 // What a control is: an obligation of a framework in our own words, and what the log of a period can show of it.
-import type { PolicyResult, ReportData } from '../content/report-data.js'
+import type { ContentPart, PolicyResult, ReportData } from '../content/report-data.js'
 
 export interface ControlDefinition {
   /** A token of OSCAL: a letter, then letters, digits, `.`, `-`, `_`. */
@@ -23,11 +23,9 @@ export interface Found {
   readonly evidence: readonly string[]
   /** What in the period speaks against the control. */
   readonly problems: readonly string[]
-  /** The sections of the content that they are taken from. */
-  readonly sections: readonly Section[]
+  /** The parts of the content that they are taken from. */
+  readonly parts: readonly ContentPart[]
 }
-
-export type Section = 'integrity' | 'agents' | 'incidents' | 'oversight' | 'retention' | 'policies'
 
 export interface Framework {
   /** A token of OSCAL; the ids of its controls begin with it. */

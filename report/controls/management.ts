@@ -40,7 +40,7 @@ export const soc2: Framework = {
         const number = changes.rows.length + changes.more
         const evidence =
           number > 0 ? [`${counted(number, 'change')} of people, roles, keys and settings in the audit trail.`] : []
-        return both({ evidence, problems: [], sections: number > 0 ? ['oversight'] : [] }, fromPolicies(policies))
+        return both({ evidence, problems: [], parts: number > 0 ? ['oversight'] : [] }, fromPolicies(policies))
       },
     },
     {

@@ -25,7 +25,7 @@ export function fromPolicies(policies: readonly PolicyResult[]): Found {
   const idle = policies.length - active.length
   if (idle > 0 && active.length > 0)
     evidence.push(`${counted(idle, 'policy', 'policies')} for it applied to no step of the period.`)
-  return { evidence, problems: [], sections: [] }
+  return { evidence, problems: [], parts: [] }
 }
 
 const isForRegistrations = ({ scope }: PolicyResult) => scope === 'agent_registration'
@@ -46,13 +46,13 @@ export function both(...found: readonly Found[]): Found {
   return {
     evidence: found.flatMap(({ evidence }) => evidence),
     problems: found.flatMap(({ problems }) => problems),
-    sections: [...new Set(found.flatMap(({ sections }) => sections))],
+    parts: [...new Set(found.flatMap(({ parts }) => parts))],
   }
 }
 
 /** What others show only supports the evidence: alone it shows nothing of the control. Problems count always. */
 export function supported(main: Found, ...support: readonly Found[]): Found {
   if (main.evidence.length > 0) return both(main, ...support)
-  const problems = support.map(({ problems, sections }) => ({ evidence: [], problems, sections }))
+  const problems = support.map(({ problems, parts }) => ({ evidence: [], problems, parts }))
   return both(main, ...problems)
 }

@@ -1,14 +1,14 @@
 // What a log shows of a period, as evidence and problems that several controls share.
 import { minRetentionDays } from '@svc/proof'
 import { counted, duration, sentence } from '../content/figures.js'
-import type { ReportData } from '../content/report-data.js'
-import type { Found, Section } from './definition.js'
+import type { ContentPart, ReportData } from '../content/report-data.js'
+import type { Found } from './definition.js'
 import { supported } from './sentences.js'
 
-const found = (section: Section, evidence: readonly string[], problems: readonly string[] = []): Found => ({
+const found = (part: ContentPart, evidence: readonly string[], problems: readonly string[] = []): Found => ({
   evidence,
   problems,
-  sections: evidence.length + problems.length > 0 ? [section] : [],
+  parts: evidence.length + problems.length > 0 ? [part] : [],
 })
 
 /** Steps were recorded automatically, in a log that verifies. */

@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto'
 import { parseJson } from '@svc/proof'
 import { frameworks } from '../controls/controls.js'
 import type { ControlDefinition, Framework } from '../controls/definition.js'
-import { objectiveId } from './findings.js'
 import { property } from './properties.js'
 import type { Assembly } from './shape.js'
 import { catalog as shape } from './shapes.js'
@@ -16,6 +15,9 @@ export const oscalVersion = '1.0.6'
 
 /** When the catalog last changed in substance; its version follows from its content. */
 const changedAt = '2026-11-23T00:00:00Z'
+
+/** The id of the objective of a control in the catalog. */
+export const objectiveId = (control_id: string) => `${control_id}_obj`
 
 /** The catalog as OSCAL JSON; of the known frameworks, the same bytes as docs/controls.json. */
 export function catalogJson(of: readonly Framework[] = frameworks): string {

@@ -3,11 +3,13 @@
 import type { Assembly } from './shape.js'
 import { namespace } from './uuid.js'
 
-/** Lists whose rows are observations or components of their own. */
-const apart =
-  /^(?:agents\.rows|policies\.rows|waivers\.rows|policy_changes\.rows|incidents\.list\.rows|oversight\.approvals\.rows|integrity\.problems\.rows|agents\.rows\.\d+\.governance\.intervals)$/
-/** Numbers by name, whose names are data. */
-const maps: ReadonlySet<string> = new Set(['integrity.leaves', 'activity.step_types', 'oversight.events'])
+/** Members of a part that are not written as they are, by their paths from the part. */
+export interface Special {
+  /** A list whose rows have properties elsewhere: here they are only counted. */
+  readonly apart?: string | undefined
+  /** Numbers by name, whose names are data. */
+  readonly map?: string | undefined
+}
 
 const token = /^[a-z][a-z0-9._-]*$/
 
@@ -17,21 +19,21 @@ export function property(name: string, value: string, type?: string): Assembly {
   return { name, ns: namespace, value, class: type }
 }
 
-/** The properties of a part of the content; rows that have a place of their own are only counted. */
-export function propertiesOf(at: string, part: object): Assembly[] {
-  return [property('at', at, 'path'), ...sortedEntries(part).flatMap(([key, value]) => flat(at, key, value))]
+/** The properties of the part of the content at a place. */
+export function propertiesOf(at: string, part: object, special: Special = {}): Assembly[] {
+  return [property('at', at, 'path'), ...sortedEntries(part).flatMap(([key, value]) => flat(special, key, value))]
 }
 
-function flat(at: string, name: string, value: unknown): Assembly[] {
+function flat(special: Special, name: string, value: unknown): Assembly[] {
   if (value === undefined) return []
   if (value === null) return [property(name, 'null', 'null')]
   if (typeof value === 'string') return [property(name, value)]
   if (typeof value === 'number' || typeof value === 'boolean') return [property(name, String(value), typeof value)]
-  if (Array.isArray(value)) return flatList(at, name, value)
+  if (Array.isArray(value)) return flatList(special, name, value)
   const entries = sortedEntries(value)
-  if (!maps.has(`${at}.${name}`)) return entries.flatMap(([key, item]) => flat(at, `${name}.${key}`, item))
+  if (name !== special.map) return entries.flatMap(([key, item]) => flat(special, `${name}.${key}`, item))
   const rows = entries.map(([key, count]) => ({ key, count }))
-  return [property(name, String(rows.length), 'map'), ...flatRows(at, name, rows)]
+  return [property(name, String(rows.length), 'map'), ...flatRows(special, name, rows)]
 }
 
 /** By name: the order in which members were written is not content, and differs between what a platform and a bundle state. */
@@ -39,10 +41,10 @@ function sortedEntries(value: object): [string, unknown][] {
   return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-function flatList(at: string, name: string, items: readonly unknown[]): Assembly[] {
+function flatList(special: Special, name: string, items: readonly unknown[]): Assembly[] {
   const size = property(name, String(items.length), 'list')
-  return apart.test(`${at}.${name}`) ? [size] : [size, ...flatRows(at, name, items)]
+  return name === special.apart ? [size] : [size, ...flatRows(special, name, items)]
 }
 
-const flatRows = (at: string, name: string, items: readonly unknown[]) =>
-  items.flatMap((item, index) => flat(at, `${name}.${index}`, item))
+const flatRows = (special: Special, name: string, items: readonly unknown[]) =>
+  items.flatMap((item, index) => flat(special, `${name}.${index}`, item))

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { reportPdf } from '../../report/pdf/pdf.js'
+import { reportPdf } from '../../report/formats/pdf.js'
 import { hasPoppler, pagesOf, textOf } from '../support/reports/pdf.js'
 import { reportData } from '../support/reports/report-data.js'
 import { emptyReport, largeReport } from '../support/reports/report-samples.js'
@@ -15,7 +15,7 @@ describe('a PDF report', () => {
     const here = Buffer.from(await reportPdf(reportData(), xml)).toString('base64')
     const root = fileURLToPath(new URL('../../', import.meta.url))
     const script = `
-      const { reportPdf } = await import('${root}report/dist/pdf/pdf.js')
+      const { reportPdf } = await import('${root}report/dist/formats/pdf.js')
       const { reportData } = await import('${root}test/dist/support/report-data.js')
       const bytes = await reportPdf(reportData(), ${JSON.stringify(xml)})
       process.stdout.write(Buffer.from(bytes).toString('base64'), () => process.exit(0))`

@@ -1,7 +1,7 @@
 // Rows of the PDF that stand for several things of the content.
 import { describe, expect, it } from 'vitest'
 import type { IncidentResult, ReportData } from '../../report/content/report-data.js'
-import { reportPdf } from '../../report/pdf/pdf.js'
+import { reportPdf } from '../../report/formats/pdf.js'
 import { hasPoppler, textOf } from '../support/reports/pdf.js'
 import { incidentResult, reportData } from '../support/reports/report-data.js'
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { reportPdf } from '../../report/pdf/pdf.js'
+import { reportPdf } from '../../report/formats/pdf.js'
 import { hasPoppler, read, textOf } from '../support/reports/pdf.js'
 import { agentResult, reportData } from '../support/reports/report-data.js'
 import { hostileReport, hostileTexts, longName, longWord } from '../support/reports/report-samples.js'

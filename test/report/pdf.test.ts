@@ -1,6 +1,6 @@
 // A PDF report: its form, its running lines, its attachment.
 import { beforeAll, describe, expect, it } from 'vitest'
-import { reportPdf } from '../../report/pdf/pdf.js'
+import { reportPdf } from '../../report/formats/pdf.js'
 import { attachmentOf, hasPoppler, pagesOf, popplerMissing, read, textOf } from '../support/reports/pdf.js'
 import { reportData } from '../support/reports/report-data.js'
 

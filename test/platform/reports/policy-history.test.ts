@@ -1,7 +1,7 @@
 // The waivers and the changes of policies in a report, from manifests in Git and policies that people wrote.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PolicyChangeResult, ReportData } from '../../../report/content/report-data.js'
-import { reportPdf } from '../../../report/pdf/pdf.js'
+import { reportPdf } from '../../../report/formats/pdf.js'
 import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../support/git/manifests-in-git.js'
 import { fast } from '../../support/log/log.js'
 import { hasPoppler, textOf } from '../../support/reports/pdf.js'

@@ -1,8 +1,17 @@
 import { counted, moment } from '../content/figures.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
+import type { Block } from '../pdf/engine.js'
+import type { Context, Section } from './section.js'
 
-export function retention({ pen, data, who }: Context): readonly Block[] {
+export const retention: Section = {
+  pdf,
+  oscal: {
+    at: 'retention',
+    title: 'Retention',
+    sentences: ({ retention: { days } }) => [`Entries are kept for ${counted(days, 'day')}.`],
+  },
+}
+
+function pdf({ pen, data, who }: Context): readonly Block[] {
   const { days, holds, erasures, prunes } = data.retention
   return [
     pen.h1('Retention, holds, erasures and deletions'),

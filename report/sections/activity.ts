@@ -1,11 +1,22 @@
 import { count, counted, day, share } from '../content/figures.js'
 import { isBySender } from '../content/times.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
+import type { Block } from '../pdf/engine.js'
+import type { Context, Section } from './section.js'
 
 const maxRows = 62
 
-export function activity({ pen, data }: Context): readonly Block[] {
+export const activity: Section = {
+  pdf,
+  oscal: {
+    at: 'activity',
+    title: 'Activity',
+    sentences: ({ summary }) => [`${counted(summary.steps, 'step')} in ${counted(summary.tasks, 'task')}.`],
+    isOfLog: true,
+    map: 'step_types',
+  },
+}
+
+function pdf({ pen, data }: Context): readonly Block[] {
   const { interval, buckets, step_types } = data.activity
   const active = buckets.filter(({ steps, violations, incidents }) => steps + violations + incidents > 0)
   const types = Object.entries(step_types).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))

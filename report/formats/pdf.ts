@@ -1,52 +1,18 @@
 // A report as PDF/A-3b, with the XML of the same report attached. Pure but for the files of its fonts: no clock, no network.
 import { hairline } from '../charts/colours.js'
+import { charts } from '../charts/report-charts.js'
 import { period } from '../content/figures.js'
 import type { ReportData } from '../content/report-data.js'
 import { controlMatrix } from '../controls/controls.js'
-import { activity } from './activity.js'
-import { agents } from './agents.js'
-import { appendix } from './appendix.js'
-import type { Context, Section } from './context.js'
-import { contents, cover } from './cover.js'
-import { fontsOf } from './fonts.js'
-import { incidents } from './incidents.js'
-import { integrity } from './integrity.js'
-import { keepTogether } from './keep.js'
-import { ruleOf } from './marks.js'
-import { matrix } from './matrix.js'
-import { oversight } from './oversight.js'
-import { type Pen, penOf } from './pen.js'
-import { policies } from './policies.js'
-import { policyChanges } from './policy-changes.js'
-import { openDocument, print } from './press.js'
-import { retention } from './retention.js'
-import { printable } from './runs.js'
-import { scope } from './scope.js'
-import { layouts, margins, styles, textWidth } from './style.js'
-import { summary } from './summary.js'
-import { glossary, signatures, verify } from './verify.js'
-import { waivers } from './waivers.js'
-
-const sections: readonly Section[] = [
-  cover,
-  contents,
-  summary,
-  scope,
-  integrity,
-  agents,
-  activity,
-  policies,
-  waivers,
-  policyChanges,
-  incidents,
-  oversight,
-  retention,
-  matrix,
-  verify,
-  glossary,
-  appendix,
-  signatures,
-]
+import { fontsOf } from '../pdf/fonts.js'
+import { keepTogether } from '../pdf/keep.js'
+import { ruleOf } from '../pdf/marks.js'
+import { type Pen, penOf } from '../pdf/pen.js'
+import { openDocument, print } from '../pdf/press.js'
+import { printable } from '../pdf/runs.js'
+import { layouts, margins, styles, textWidth } from '../pdf/style.js'
+import type { Context } from '../sections/section.js'
+import { sections } from '../sections/sections.js'
 
 /**
  * The bytes of a PDF 1.7, PDF/A-3b, whose attachment is `xml`; the same for the same data, on every machine.
@@ -76,8 +42,8 @@ export async function reportPdf(data: ReportData, xml: string): Promise<Uint8Arr
     modifiedDate: at,
   })
   const pen = penOf(fontsOf(document))
-  const context: Context = { data, pen, controls: controlMatrix(data), who: namesIn(data) }
-  const content = keepTogether(sections.flatMap((section) => section(context)))
+  const context: Context = { data, pen, charts, controls: controlMatrix(data), who: namesIn(data) }
+  const content = keepTogether(sections.flatMap(({ pdf }) => pdf(context)))
   return print(document, { content, ...running(pen, data), styles, layouts, margins })
 }
 

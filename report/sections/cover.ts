@@ -1,15 +1,17 @@
-// Page 1: whose report, of what, the verdict, four answers, key figures; and the table of contents.
+// Page 1: the organization, the period, the verdict, four answers, key figures.
 
 import { accent, hairline, ink, quiet } from '../charts/colours.js'
 import { count, counted, moment, period } from '../content/figures.js'
 import { statementsOf, verdictOf } from '../content/statements.js'
 import { isBySender, logBegan } from '../content/times.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
-import { figure, ruleOf, verdictMark } from './marks.js'
-import { boxSides, textWidth } from './style.js'
+import type { Block } from '../pdf/engine.js'
+import { figure, ruleOf, verdictMark } from '../pdf/marks.js'
+import { boxSides, textWidth } from '../pdf/style.js'
+import type { Context, Section } from './section.js'
 
-export function cover(context: Context): readonly Block[] {
+export const cover: Section = { pdf }
+
+function pdf(context: Context): readonly Block[] {
   const { pen, data } = context
   const { report } = data
   const name = report.organization
@@ -97,16 +99,4 @@ function keyFigures({ pen, data }: Context): Block {
     stack: [ruleOf(textWidth, hairline, 0.6), { columns, columnGap: 8, margin: [0, 9, 0, 0] }],
     margin: [0, 6, 0, 0],
   }
-}
-
-export function contents({ pen }: Context): readonly Block[] {
-  const title = { text: 'Contents', style: 'h1', margin: [0, 0, 0, 14], pageBreak: 'before' }
-  return [
-    title,
-    { toc: { id: 'parts', numberStyle: { bold: true }, textMargin: [0, 3, 0, 3] } },
-    pen.text(
-      'This file holds the same report for machines: the attachment is OSCAL assessment results in XML, with full texts where a table cuts them. Times are in UTC.',
-      { style: 'note', margin: [0, 14, 0, 0] },
-    ),
-  ]
 }

@@ -1,10 +1,10 @@
 // A report as XML: OSCAL assessment results, complete and lossless (docs/design/reports.md §5).
 
 import type { ReportData } from '../content/report-data.js'
+import { assessmentResults as shape } from '../oscal/shapes.js'
+import { elementOf } from '../oscal/write.js'
+import { writeXml } from '../oscal/xml-text.js'
 import { assessmentResults } from './assessment-results.js'
-import { assessmentResults as shape } from './shapes.js'
-import { elementOf } from './write.js'
-import { writeXml } from './xml-text.js'
 
 /** The document; the same characters for the same data. */
 export function reportXml(data: ReportData): string {

@@ -1,9 +1,23 @@
 import { count, counted, listed, moment } from '../content/figures.js'
 import type { ApprovalResult } from '../content/report-data.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
+import { named } from '../controls/sentences.js'
+import type { Block } from '../pdf/engine.js'
+import { type Context, type Described, observedList, type Section } from './section.js'
 
-export function oversight(context: Context): readonly Block[] {
+export const oversight: Section = {
+  pdf,
+  oscal: {
+    at: 'oversight',
+    title: 'Human oversight and access',
+    sentences: ({ summary }) => [
+      `${counted(summary.approvals_asked, 'approval')} asked for, ${summary.approvals_given} given.`,
+    ],
+    map: 'events',
+    list: observedList('approvals.rows', ({ oversight: { approvals } }) => approvals.rows, observed),
+  },
+}
+
+function pdf(context: Context): readonly Block[] {
   const { pen } = context
   return [
     pen.h1('Human oversight and access'),
@@ -121,4 +135,12 @@ function events({ pen, data }: Context): Block {
     more: { count: Math.max(0, all.length - maxKinds), what: 'kinds of events' },
     empty: `The period has ${counted(0, 'event')} in the audit trail.`,
   })
+}
+
+function observed({ at, agent_id, agent_name, step, policy_name, outcome }: ApprovalResult): Described {
+  return {
+    title: `Approval ${outcome} for a step of agent ${named(agent_name)}`,
+    description: [`Policy ${named(policy_name)} asked for an approval of step ${step} at ${at}: ${outcome}.`],
+    agent_id,
+  }
 }

@@ -1,15 +1,12 @@
-// Findings on controls, and risks of incidents without an end. A finding states evidence of the log, never an opinion.
+// Findings on controls. A finding states evidence of the log, never an opinion.
 
-import type { ReportData } from '../content/report-data.js'
-import type { ControlRow } from '../controls/controls.js'
-import { named } from '../controls/sentences.js'
-import { observationId } from './observations.js'
-import { property } from './properties.js'
-import type { Assembly } from './shape.js'
-import { partId } from './uuid.js'
-
-/** The id of the objective of a control in our catalog. */
-export const objectiveId = (control_id: string) => `${control_id}_obj`
+import type { ReportData } from '../../content/report-data.js'
+import type { ControlRow } from '../../controls/controls.js'
+import { objectiveId } from '../../oscal/catalog.js'
+import { property } from '../../oscal/properties.js'
+import type { Assembly } from '../../oscal/shape.js'
+import { partId } from '../../oscal/uuid.js'
+import { observationId } from '../section.js'
 
 /** A finding for each control that svc covers; whether it is `satisfied` is that of its row in every format. */
 export function findings({ report: { id } }: ReportData, rows: readonly ControlRow[]): Assembly[] {
@@ -42,22 +39,4 @@ function targetOf({ control_id, status, problems, is_satisfied: isSatisfied }: C
       remarks: [remarks, ...problems, 'Evidence of the log, not the opinion of an assessor.'],
     },
   }
-}
-
-/** Incidents that were open or active at the cut-off. */
-export function risks({ report: { id }, incidents }: ReportData): Assembly[] {
-  return incidents.list.rows.flatMap(({ state, policy_name, reason, severity }, index) => {
-    if (state !== 'open' && state !== 'active') return []
-    const at = `incidents.list.rows.${index}`
-    return [
-      {
-        uuid: partId(id, `risk/${at}`),
-        title: `Incident of policy ${named(policy_name)} without an end`,
-        description: [reason],
-        statement: [`An incident of severity ${severity} was ${state} at the cut-off.`],
-        status: state === 'open' ? 'open' : 'investigating',
-        'related-observations': [{ 'observation-uuid': observationId(id, at) }],
-      },
-    ]
-  })
 }

@@ -1,14 +1,14 @@
 // The agents, and when nothing was enforced on them: a strip for each, then the intervals.
 
-import { timelineStrip } from '../charts/timeline.js'
-import { count, counted, duration, moment, sentence } from '../content/figures.js'
-import { hasNoEngine } from '../content/no-engine.js'
-import type { AgentResult, ReportData } from '../content/report-data.js'
-import { isBySender } from '../content/times.js'
-import type { GovernanceInterval } from '../governance/governance.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
-import { gap, small, textWidth } from './style.js'
+import { count, counted, duration, moment, sentence } from '../../content/figures.js'
+import { hasNoEngine } from '../../content/no-engine.js'
+import type { AgentResult, ReportData } from '../../content/report-data.js'
+import { isBySender } from '../../content/times.js'
+import type { GovernanceInterval } from '../../governance/governance.js'
+import type { Block } from '../../pdf/engine.js'
+import { gap, small, textWidth } from '../../pdf/style.js'
+import type { Context, Section } from '../section.js'
+import { oscal } from './oscal.js'
 
 /** Strips are drawn for the agents with ungoverned or unknown time first, then for the busiest. */
 const maxStrips = 40
@@ -17,7 +17,12 @@ const maxIntervals = 200
 const nameShare = 2.8
 const stripShare = 7.2
 
-export function agents(context: Context): readonly Block[] {
+export const agents: Section = {
+  pdf,
+  oscal,
+}
+
+function pdf(context: Context): readonly Block[] {
   const { pen } = context
   return [
     pen.h1('Agents and ungoverned time'),
@@ -126,7 +131,7 @@ function withoutEngine({ pen, data }: Context): Block[] {
   ]
 }
 
-function strips({ pen, data }: Context): Block[] {
+function strips({ pen, data, charts: { timelineStrip } }: Context): Block[] {
   const { rows } = data.agents
   const period = axisOf(data)
   if (rows.length === 0) return [pen.prose('No agent is listed.')]

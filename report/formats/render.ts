@@ -1,7 +1,7 @@
 // From the content of a report to its file.
 import { createHash } from 'node:crypto'
-import type { MadeReport } from './content/plan.js'
-import type { ReportData } from './content/report-data.js'
+import type { MadeReport } from '../content/plan.js'
+import type { ReportData } from '../content/report-data.js'
 
 /** The file in the format of the report. The formats are loaded when they are needed: the PDF alone takes some megabytes. */
 export async function render(data: ReportData): Promise<MadeReport> {
@@ -11,7 +11,7 @@ export async function render(data: ReportData): Promise<MadeReport> {
 
 async function bytesOf(data: ReportData): Promise<Uint8Array> {
   const { format } = data.report
-  if (format === 'json') return Buffer.from((await import('./oscal/json.js')).reportJson(data))
-  const xml = (await import('./oscal/xml.js')).reportXml(data)
-  return format === 'xml' ? Buffer.from(xml) : (await import('./pdf/pdf.js')).reportPdf(data, xml)
+  if (format === 'json') return Buffer.from((await import('./json.js')).reportJson(data))
+  const xml = (await import('./xml.js')).reportXml(data)
+  return format === 'xml' ? Buffer.from(xml) : (await import('./pdf.js')).reportPdf(data, xml)
 }

@@ -2,8 +2,8 @@
 
 import { count, counted, moment, period } from '../content/figures.js'
 import { isBySender, logBegan, timesInFull } from '../content/times.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
+import type { Block } from '../pdf/engine.js'
+import type { Context, Section } from './section.js'
 
 function beganIn(data: Context['data']): string {
   const began = logBegan(data)
@@ -14,7 +14,9 @@ function beganIn(data: Context['data']): string {
   return `The log begins on ${moment(began)} UTC; ${before}.`
 }
 
-export function scope({ pen, data }: Context): readonly Block[] {
+export const scope: Section = { pdf }
+
+function pdf({ pen, data }: Context): readonly Block[] {
   const { report, integrity } = data
   const agents =
     report.agent_ids === null

@@ -1,15 +1,16 @@
-import { activityChart, stepTypesChart } from '../charts/activity.js'
-import { incidentsChart } from '../charts/incidents.js'
 import { count, counted, share } from '../content/figures.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
-import { textWidth } from './style.js'
+import type { Block } from '../pdf/engine.js'
+import { textWidth } from '../pdf/style.js'
+import type { Context, Section } from './section.js'
 
 /** The summary and its charts are read together. */
 const wholePage = 560
 const half = (textWidth - 18) / 2
 
-export function summary({ pen, data }: Context): readonly Block[] {
+export const summary: Section = { pdf }
+
+function pdf(context: Context): readonly Block[] {
+  const { pen, data } = context
   const { summary: totals } = data
   return [
     pen.h1('Summary', wholePage),
@@ -65,11 +66,11 @@ export function summary({ pen, data }: Context): readonly Block[] {
       ],
       empty: '',
     }),
-    ...charts({ pen, data }),
+    ...drawings(context),
   ]
 }
 
-function charts({ pen, data }: Pick<Context, 'pen' | 'data'>): readonly Block[] {
+function drawings({ pen, data, charts: { activityChart, incidentsChart, stepTypesChart } }: Context): readonly Block[] {
   const { activity, incidents } = data
   if (data.summary.steps === 0 && incidents.counts.length === 0) {
     return [pen.prose('There is nothing to draw: this period has no step and no incident.')]

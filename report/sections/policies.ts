@@ -1,9 +1,21 @@
+import { counted, sentence } from '../content/figures.js'
 import type { PolicyResult } from '../content/report-data.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
-import { small } from './style.js'
+import { named } from '../controls/sentences.js'
+import type { Block } from '../pdf/engine.js'
+import { small } from '../pdf/style.js'
+import { type Context, type Described, observedList, type Section } from './section.js'
 
-export function policies({ pen, data }: Context): readonly Block[] {
+export const policies: Section = {
+  pdf,
+  oscal: {
+    at: 'policies',
+    title: 'Policies',
+    sentences: ({ summary }) => [`${counted(summary.violations, 'violation')} of policies.`],
+    list: observedList('rows', ({ policies }) => policies.rows, observed),
+  },
+}
+
+function pdf({ pen, data }: Context): readonly Block[] {
   return [
     pen.h1('Results per policy'),
     pen.prose(
@@ -56,4 +68,15 @@ function sourceOf(manifest: PolicyResult['manifest']): readonly string[] {
   const { name, path, sha } = manifest
   const parts = [name, path, sha?.slice(0, 10) ?? null].flatMap((part) => (part === null ? [] : [' · ', part]))
   return parts.slice(1)
+}
+
+function observed({ name, rule_type, mode, steps, applied, agents, violations, unrecorded }: PolicyResult): Described {
+  const effect = mode === 'enforce' ? 'enforced' : 'observed only'
+  const evaluated = `${sentence(counted(steps, 'step'))} of ${counted(agents, 'agent')} evaluated, of which it applied to ${applied}: ${counted(violations, 'violation')}.`
+  const declared =
+    unrecorded === 0
+      ? ''
+      : ` Declared by local engines: ${counted(unrecorded, 'violation')} by steps that were never recorded.`
+  const text = `Rule ${named(rule_type)}, ${effect}. ${evaluated}${declared}`
+  return { title: `Policy ${named(name)}`, description: [text] }
 }

@@ -1,11 +1,13 @@
 // Full ids and digests, for what the tables above name shortly.
 import { paper } from '../charts/colours.js'
 import { isBySender } from '../content/times.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
-import { textWidth } from './style.js'
+import type { Block } from '../pdf/engine.js'
+import { textWidth } from '../pdf/style.js'
+import type { Context, Section } from './section.js'
 
-export function appendix(context: Context): readonly Block[] {
+export const appendix: Section = { pdf }
+
+function pdf(context: Context): readonly Block[] {
   const { pen, data } = context
   const { report, integrity } = data
   return [

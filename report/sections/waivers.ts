@@ -1,12 +1,23 @@
 // Exceptions from policies: which were in effect, until when, and how often they were used.
 import { lastDayOf } from '@svc/engine/parts'
-import { moment } from '../content/figures.js'
+import { counted, moment } from '../content/figures.js'
 import type { WaiverResult } from '../content/report-data.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
-import { small } from './style.js'
+import { named } from '../controls/sentences.js'
+import type { Block } from '../pdf/engine.js'
+import { small } from '../pdf/style.js'
+import { type Context, type Described, observedList, type Section } from './section.js'
 
-export function waivers({ pen, data }: Context): readonly Block[] {
+export const waivers: Section = {
+  pdf,
+  oscal: {
+    at: 'waivers',
+    title: 'Waivers',
+    sentences: ({ waivers: { rows, more } }) => [`${counted(rows.length + more, 'waiver')} of policies in effect.`],
+    list: observedList('rows', ({ waivers }) => waivers.rows, observed),
+  },
+}
+
+function pdf({ pen, data }: Context): readonly Block[] {
   const { rows, more } = data.waivers
   return [
     pen.h1('Waivers'),
@@ -58,5 +69,15 @@ function statedIn(pen: Context['pen'], { reason, approved_by }: WaiverResult): B
       pen.text(reason, { style: 'cell', max: 300 }),
       pen.text(['Approved by ', approved_by ?? 'not stated'], { style: 'cell', bold: true, max: 120 }),
     ],
+  }
+}
+
+function observed({ policy_name, agent_id, agent_name, until, used, reason, approved_by }: WaiverResult): Described {
+  const stated = reason === null ? 'The text of the manifest is not stored.' : `As the manifest states: ${reason}`
+  const by = approved_by === null ? [] : [`As the manifest states, approved by ${named(approved_by)}.`]
+  return {
+    title: `Waiver of policy ${named(policy_name)} for agent ${named(agent_name)}`,
+    description: [`In effect until ${until}: ${counted(used, 'violation')} waived.`, stated, ...by],
+    agent_id,
   }
 }

@@ -1,10 +1,12 @@
 // The control matrix: what the log shows for each control, and what it does not.
-import type { ControlRow } from '../controls/controls.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
-import { smallId, textWidth } from './style.js'
+import type { ControlRow } from '../../controls/controls.js'
+import type { Block } from '../../pdf/engine.js'
+import { smallId, textWidth } from '../../pdf/style.js'
+import type { Context, Section } from '../section.js'
 
-export function matrix({ pen, controls }: Context): readonly Block[] {
+export const matrix: Section = { pdf }
+
+function pdf({ pen, controls }: Context): readonly Block[] {
   const frameworks = [...new Set(controls.map(({ framework }) => framework))]
   const listed = pen.prose(
     'For each control, what the log of this period shows and what it does not show. “Satisfied”: the log holds evidence from at least one step that the control applies to, no incident of it is without an end, and nothing of the period speaks against it. Incidents from before the period count if they were answered in it. Whether a control is met is for the reader to evaluate.',

@@ -1,11 +1,22 @@
 // Which policies changed in the period: each value, its direction, the commit, and who approved it.
 import { count, counted, moment } from '../content/figures.js'
 import type { PolicyChangeResult, PolicyValues } from '../content/report-data.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
-import { small, smallId } from './style.js'
+import { named } from '../controls/sentences.js'
+import type { Block } from '../pdf/engine.js'
+import { small, smallId } from '../pdf/style.js'
+import { type Context, type Described, observedList, type Section } from './section.js'
 
-export function policyChanges({ pen, data, who }: Context): readonly Block[] {
+export const policyChanges: Section = {
+  pdf,
+  oscal: {
+    at: 'policy_changes',
+    title: 'Changes of policies',
+    sentences: ({ policy_changes: { rows, more } }) => [`${counted(rows.length + more, 'change')} of policies.`],
+    list: observedList('rows', ({ policy_changes }) => policy_changes.rows, observed),
+  },
+}
+
+function pdf({ pen, data, who }: Context): readonly Block[] {
   const { rows, more } = data.policy_changes
   return [
     pen.h1('Changes of policies'),
@@ -140,5 +151,17 @@ function causedBy(pen: Pen, row: PolicyChangeResult, who: Context['who']): Block
         ? []
         : [pen.text(['Commit ', commit_sha.slice(0, 12)], smallId), pen.text('Author not known to the log', small)]),
     ],
+  }
+}
+
+function observed({ kind, at, actor, manifest, effect, policies, agents }: PolicyChangeResult): Described {
+  const [only] = policies
+  const what = manifest === null ? (only?.name ?? kind) : manifest.path
+  const [agent] = agents.length === 1 ? agents : []
+  const by = `Changed at ${at} by ${named(actor)} (${kind}): ${effect === 'none' ? 'no effect' : effect}.`
+  return {
+    title: `Change of policies: ${named(what)}`,
+    description: [by],
+    ...(agent !== undefined && { agent_id: agent.agent_id }),
   }
 }

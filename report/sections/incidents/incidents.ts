@@ -1,12 +1,18 @@
 // Incidents: how many of which severity are in which state, how fast people answered, and each with its answers.
 import { effectWords } from '@svc/schemas'
-import { count, counted, duration, effectWord, listed, moment } from '../content/figures.js'
-import { type Durations, type IncidentResult, incidentStates, severities } from '../content/report-data.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
-import { small } from './style.js'
+import { count, counted, duration, effectWord, listed, moment } from '../../content/figures.js'
+import { type Durations, type IncidentResult, incidentStates, severities } from '../../content/report-data.js'
+import type { Block } from '../../pdf/engine.js'
+import { small } from '../../pdf/style.js'
+import type { Context, Section } from '../section.js'
+import { oscal } from './oscal.js'
 
-export function incidents(context: Context): readonly Block[] {
+export const incidents: Section = {
+  pdf,
+  oscal,
+}
+
+function pdf(context: Context): readonly Block[] {
   const { pen, data } = context
   return [
     pen.h1('Incidents'),

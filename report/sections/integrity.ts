@@ -1,14 +1,30 @@
 // The integrity statement: what was verified, what failed, and what can be evaluated again.
 import type { RejudgeReason } from '@svc/engine/parts'
 import { count, counted, moment, sentence, share } from '../content/figures.js'
-import type { Integrity } from '../content/report-data.js'
+import type { Integrity, ReportData } from '../content/report-data.js'
 import { isBySender } from '../content/times.js'
-import type { Context } from './context.js'
-import type { Block } from './engine.js'
+import { named } from '../controls/sentences.js'
+import type { Block } from '../pdf/engine.js'
+import { type Context, type Described, observedList, type Section } from './section.js'
 
 const maxCheckpoints = 20
 
-export function integrity({ pen, data }: Context): readonly Block[] {
+export const integrity: Section = {
+  pdf,
+  oscal: {
+    at: 'integrity',
+    title: 'Integrity of the record',
+    sentences: ({ integrity: { verdict, rehashed, cut_off } }) => [
+      verdict === 'whole' ? 'The record is whole.' : 'The verification of the record found problems.',
+      `${counted(rehashed, 'record')} hashed again; the signed tree has ${counted(cut_off, 'entry', 'entries')}.`,
+    ],
+    isOfLog: true,
+    map: 'leaves',
+    list: observedList('problems.rows', ({ integrity: { problems } }) => problems.rows, problem),
+  },
+}
+
+function pdf({ pen, data }: Context): readonly Block[] {
   const { integrity: found, report } = data
   const bySender = isBySender(report)
   return [
@@ -141,4 +157,8 @@ function checkpoints(pen: Pen, { checkpoints: published }: Integrity): Block {
     more: { count: published.more + published.rows.length - rows.length, what: 'checkpoints, the latest ones' },
     empty: 'No checkpoint was published in the period; the one of the cut-off was published after it.',
   })
+}
+
+function problem({ code, message }: ReportData['integrity']['problems']['rows'][number]): Described {
+  return { title: `Problem of the record: ${named(code)}`, description: [message], type: 'finding' }
 }
