@@ -3,7 +3,7 @@ import { parseJson } from '@svc/proof'
 import type { BundledText } from '@svc/proof/verify'
 import type { AppliedRow, AskedRow, EntriesPage, EvaluatedRow, ViolationRow } from '../content/messages.js'
 import { rowsOf } from '../tally/leaves.js'
-import { isCritical } from '../tally/steps.js'
+import { isCritical } from '../tally/steps/steps.js'
 import { type LeafText, leafLine } from './source.js'
 
 /** What the texts of the entries do not show. */

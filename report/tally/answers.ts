@@ -5,14 +5,14 @@ import type { IncidentRow, ReportMessage, ReportWork, TableFacts, Wanted, Wanted
 import type { ReportData } from '../content/report-data.js'
 import { withUndecided } from '../governance/agent-governance.js'
 import type { Governance } from '../governance/governance.js'
-import { approverIn } from './approver.js'
 import { heldGovernance } from './coverage.js'
 import { readPage } from './entries.js'
-import { type Listed, listedIncidents } from './incident-rows.js'
-import { rankedIncidents } from './incidents.js'
+import { type Listed, listedIncidents } from './incidents/incident-rows.js'
+import { rankedIncidents } from './incidents/incidents.js'
 import { eventOf } from './leaves.js'
 import { gateKey, reportOf } from './report.js'
 import { createState, noteFact, noteIncident, openAll, type TallyState } from './state.js'
+import { approverIn } from './steps/approver.js'
 
 /** What the messages are answered with. */
 export type TallyAnswer = null | Wanted | WantedForLists | readonly string[] | ReportData

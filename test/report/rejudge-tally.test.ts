@@ -1,7 +1,7 @@
 // Which steps a report counts as possible to evaluate again: what `svc verify --rejudge` finds, from the records alone.
 import type { LogRecord } from '@svc/schemas'
 import { expect, it } from 'vitest'
-import { createRejudgeTally } from '../../report/tally/rejudge.js'
+import { createRejudgeTally } from '../../report/tally/steps/rejudge.js'
 
 type Step = readonly [task_id: string, seq: number, payload?: string, reads_memory?: boolean]
 

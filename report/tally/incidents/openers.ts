@@ -1,5 +1,5 @@
 // The steps that opened incidents. Incidents follow the steps of their commit in the log, so that only these are remembered.
-import type { ViolationRow } from '../content/messages.js'
+import type { ViolationRow } from '../../content/messages.js'
 
 export type Openers = ReturnType<typeof createOpeners>
 

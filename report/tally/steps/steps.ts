@@ -1,12 +1,12 @@
 // The steps that count: by agent, task, type, time and policy set, with their violations.
 import { occurredAt } from '@svc/proof'
 import { canonicalType, type LogRecord } from '@svc/schemas'
-import { maxApprovals, maxStepTypes } from '../content/bounds.js'
-import type { ViolationRow } from '../content/messages.js'
+import { maxApprovals, maxStepTypes } from '../../content/bounds.js'
+import type { ViolationRow } from '../../content/messages.js'
+import { addTo, boundedList } from '../listing.js'
+import type { Moment, Period } from '../period.js'
 import type { Buckets } from './buckets.js'
 import { createClaims } from './claims.js'
-import { addTo, boundedList } from './listing.js'
-import type { Moment, Period } from './period.js'
 
 export interface AgentTally {
   tasks: number

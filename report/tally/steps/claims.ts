@@ -1,8 +1,8 @@
 // What the senders of steps claim: that a local engine evaluated a step before it ran, and when a step occurred.
 import { isoTime, type LogRecord } from '@svc/schemas'
-import type { Summary } from '../content/summary-data.js'
-import { addTo } from './listing.js'
-import type { Period } from './period.js'
+import type { Summary } from '../../content/summary-data.js'
+import { addTo } from '../listing.js'
+import type { Period } from '../period.js'
 
 export function createClaims({ otherTimeOf, placeOf }: Period) {
   const totals = { decided_steps: 0, undecided_steps: 0, steps_outside: 0 }

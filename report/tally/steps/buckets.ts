@@ -1,5 +1,5 @@
 // The activity of a period by day, week or month.
-import type { Activity } from '../content/report-data.js'
+import type { Activity } from '../../content/report-data.js'
 
 export interface Buckets {
   readonly count: (time: number, what: 'steps' | 'violations' | 'incidents', more?: number) => void

@@ -1,11 +1,11 @@
 // The incidents of the report, with their state at the cut-off: those opened in the period or answered in it, and those from before
 // it that have no end.
 import { countEffects, type Effect } from '@svc/schemas'
-import type { IncidentRow } from '../content/messages.js'
-import { type IncidentState, incidentStates, type Severity, severities } from '../content/report-data.js'
-import type { Summary } from '../content/summary-data.js'
-import { addTo, byText } from './listing.js'
-import type { Period } from './period.js'
+import type { IncidentRow } from '../../content/messages.js'
+import { type IncidentState, incidentStates, type Severity, severities } from '../../content/report-data.js'
+import type { Summary } from '../../content/summary-data.js'
+import { addTo, byText } from '../listing.js'
+import type { Period } from '../period.js'
 
 export interface IncidentTally {
   agent_id: string | null

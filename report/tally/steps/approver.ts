@@ -1,7 +1,7 @@
 // Who approved, as a gate recorded it.
 import { firstUnopened, isMap, leafHash, parseJson } from '@svc/proof'
 import type { LogRecord } from '@svc/schemas'
-import type { GateRow } from '../content/messages.js'
+import type { GateRow } from '../../content/messages.js'
 
 /** The members of a gate in which agents name the person who approved; else the gate acts on behalf of `auth.principal`. */
 const names = ['approver', 'approved_by', 'by']

@@ -1,11 +1,11 @@
 // The listed incidents, with their histories.
 import { isMap } from '@svc/proof'
 import type { Effect } from '@svc/schemas'
-import { maxMoves } from '../content/bounds.js'
-import type { IncidentRow } from '../content/messages.js'
-import type { IncidentResult, IncidentState, Severity } from '../content/report-data.js'
+import { maxMoves } from '../../content/bounds.js'
+import type { IncidentRow } from '../../content/messages.js'
+import type { IncidentResult, IncidentState, Severity } from '../../content/report-data.js'
+import { type EventLeaf, eventOf, type OpenedLeaf, textOf } from '../leaves.js'
 import { type IncidentTally, incidentOfRow, type OpenedIncident } from './incidents.js'
-import { type EventLeaf, eventOf, type OpenedLeaf, textOf } from './leaves.js'
 
 const states: Readonly<Record<string, IncidentState>> = {
   'incident.active': 'active',

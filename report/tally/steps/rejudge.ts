@@ -1,8 +1,8 @@
 // Which steps `svc verify --rejudge` can evaluate again from the bundle of the period, and why it cannot the others.
 import type { RejudgeReason } from '@svc/engine/parts'
 import type { LogRecord } from '@svc/schemas'
-import type { Integrity } from '../content/report-data.js'
-import { addTo, byText } from './listing.js'
+import type { Integrity } from '../../content/report-data.js'
+import { addTo, byText } from '../listing.js'
 
 export interface RejudgeTally {
   /** Adds a step, in order; returns whether its task began in the entries that were read. */

@@ -1,8 +1,8 @@
 // The evaluation that the record of a step commits to, beside the violations that the platform keeps of it.
 import { commitmentOfText, firstUnopened, isMap, parseJson } from '@svc/proof'
 import { type CommittedResult, isBlocked, type LogRecord, type Step } from '@svc/schemas'
-import type { AppliedRow, AskedRow, EvaluatedRow, ViolationRow } from '../content/messages.js'
-import type { Problem } from './problems.js'
+import type { AppliedRow, AskedRow, EvaluatedRow, ViolationRow } from '../../content/messages.js'
+import type { Problem } from '../problems.js'
 import type { AskOutcome, GivenApproval } from './steps.js'
 
 /**
