@@ -1,6 +1,6 @@
 // Steps, violations and incidents over time; steps by type.
 
-import { count } from '../content/figures.js'
+import { count, sortedByCount } from '../content/figures.js'
 import type { Activity } from '../content/report-data.js'
 import { bar, categoryAxis, chartLabel, draw, label, orNothing, type Size, shades, valueAxis } from './charts.js'
 
@@ -83,7 +83,7 @@ const maxTypes = 9
 
 /** The most frequent types, and the sum of the others. */
 export function stepTypesChart(types: Activity['step_types'], size: Size): string {
-  const all = Object.entries(types).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+  const all = sortedByCount(types)
   const others = all.slice(maxTypes).reduce((sum, [, steps]) => sum + steps, 0)
   const shown = all.slice(0, maxTypes).concat(others === 0 ? [] : [['other types', others]])
   return barsChart(shown, size, 'Steps by type')

@@ -73,6 +73,14 @@ export function listed(items: readonly string[]): string {
   return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`
 }
 
+/** Items with a separator between them, as the parts of one text. */
+export const separated = (items: readonly string[], separator = ', '): string[] =>
+  items.flatMap((item, index) => (index === 0 ? [item] : [separator, item]))
+
+/** Counts by name: the highest first, then by name. */
+export const sortedByCount = (counts: Readonly<Record<string, number>>): [name: string, count: number][] =>
+  Object.entries(counts).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+
 /** What came of a step. */
 export const effectWord: Readonly<Record<Effect, string>> = {
   executed: 'executed',

@@ -30,13 +30,21 @@ export interface Column {
 /** A cell is text, or a block that was made already. */
 export type Cell = string | number | null | Block
 
+/** The rows that are not listed: `count`, and those beyond `max`. */
+interface More {
+  readonly what: string
+  readonly count?: number
+  readonly max?: number
+  /** The number of things that are listed, if a row can stand for several. */
+  readonly listed?: number
+}
+
 export interface Table {
   readonly columns: readonly Column[]
   readonly rows: readonly (readonly Cell[])[]
   /** The sentence of a table without rows. */
   readonly empty: string
-  /** What is not listed, and its name; `listed` where a row can stand for several. */
-  readonly more?: { readonly count: number; readonly what: string; readonly listed?: number }
+  readonly more?: More
   /** Points; that of the page if it is left out. */
   readonly width?: number
 }
@@ -88,9 +96,10 @@ export function penOf(fontOf: FontOf): Pen {
 const maxRows = 500
 
 function bounded(table: Table): Table {
-  const { rows, more = { count: 0, what: 'rows' } } = table
-  const left = Math.max(0, rows.length - maxRows)
-  return { ...table, rows: rows.slice(0, maxRows), more: { ...more, count: more.count + left } }
+  const { rows, more = { what: 'rows' } } = table
+  const { count: others = 0, max = maxRows } = more
+  const shown = rows.slice(0, max)
+  return { ...table, rows: shown, more: { ...more, count: others + rows.length - shown.length } }
 }
 
 const heading = (style: string, title: string, needs: number) => ({ text: title, style, needs, outline: false })
@@ -129,11 +138,10 @@ function tableOf(
   return [{ table, layout: 'rows', margin: [0, 2, 0, left.length === 0 ? 10 : 4] }, ...left]
 }
 
-function leftOut(text: Pen['text'], rows: number, { count: others, what, listed }: NonNullable<Table['more']>): Block {
-  const shown = listed ?? rows
-  const all = count(shown + others)
+function leftOut(text: Pen['text'], rows: number, { what, count: others = 0, listed = rows }: More): Block {
+  const all = count(listed + others)
   return text(
-    `Listed: ${count(shown)} of ${all} ${what}. The totals of this report count all of them; the others are in the log, which its bundle holds (see “How to verify”).`,
+    `Listed: ${count(listed)} of ${all} ${what}. The totals of this report count all of them; the others are in the log, which its bundle holds (see “How to verify”).`,
     { style: 'note', margin: [0, 0, 0, 10] },
   )
 }

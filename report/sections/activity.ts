@@ -1,4 +1,4 @@
-import { count, counted, day, share } from '../content/figures.js'
+import { count, counted, day, share, sortedByCount } from '../content/figures.js'
 import { isBySender } from '../content/times.js'
 import type { Block } from '../pdf/engine.js'
 import type { Context, Section } from './section.js'
@@ -19,7 +19,7 @@ export const activity: Section = {
 function pdf({ pen, data }: Context): readonly Block[] {
   const { interval, buckets, step_types } = data.activity
   const active = buckets.filter(({ steps, violations, incidents }) => steps + violations + incidents > 0)
-  const types = Object.entries(step_types).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+  const types = sortedByCount(step_types)
   const quiet = buckets.length - active.length
   return [
     pen.h1('Activity'),
@@ -34,10 +34,8 @@ function pdf({ pen, data }: Context): readonly Block[] {
         { title: 'Violations', width: 2, align: 'right' },
         { title: 'Incidents', width: 2, align: 'right' },
       ],
-      rows: active
-        .slice(0, maxRows)
-        .map((bucket) => [day(bucket.from), bucket.steps, bucket.violations, bucket.incidents]),
-      more: { count: Math.max(0, active.length - maxRows), what: `${interval}s with activity` },
+      rows: active.map((bucket) => [day(bucket.from), bucket.steps, bucket.violations, bucket.incidents]),
+      more: { max: maxRows, what: `${interval}s with activity` },
       empty: 'The period has no step, violation or incident.',
     }),
     pen.h2('Steps by type'),
@@ -47,8 +45,8 @@ function pdf({ pen, data }: Context): readonly Block[] {
         { title: 'Steps', width: 2, align: 'right' },
         { title: 'Share', width: 3, align: 'right' },
       ],
-      rows: types.slice(0, maxRows).map(([type, steps]) => [type, steps, share(steps, data.summary.steps)]),
-      more: { count: Math.max(0, types.length - maxRows), what: 'types of steps' },
+      rows: types.map(([type, steps]) => [type, steps, share(steps, data.summary.steps)]),
+      more: { max: maxRows, what: 'types of steps' },
       empty: 'The period has no step.',
     }),
   ]

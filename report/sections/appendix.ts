@@ -61,8 +61,8 @@ function chosenAgents({ pen, data }: Context): Block[] {
   if (chosen === null) return []
   const table = pen.table({
     columns: [{ title: 'Agent id', width: 1, mono: true, max: 80 }],
-    rows: chosen.slice(0, 500).map((id) => [id]),
-    more: { count: Math.max(0, chosen.length - 500), what: 'chosen agents' },
+    rows: chosen.map((id) => [id]),
+    more: { what: 'chosen agents' },
     empty: 'No agent was chosen.',
   })
   return [pen.h2('Chosen agents'), table]

@@ -1,7 +1,7 @@
 // Page 1: the organization, the period, the verdict, four answers, key figures.
 
 import { accent, hairline, ink, quiet } from '../charts/colours.js'
-import { count, counted, moment, period } from '../content/figures.js'
+import { count, counted, moment, period, separated } from '../content/figures.js'
 import { statementsOf, verdictOf } from '../content/statements.js'
 import { isBySender, logBegan } from '../content/times.js'
 import type { Block } from '../pdf/engine.js'
@@ -60,7 +60,7 @@ function agentsOf({ report, agents }: Context['data']): readonly string[] {
   if (report.agent_ids === null) return ['All agents of the workspace']
   const number = counted(report.agent_ids.length, 'chosen agent')
   if (report.agent_ids.length > maxNamed || agents.rows.length === 0) return [number]
-  return [`${number}: `, ...agents.rows.flatMap(({ name }, index) => (index === 0 ? [name] : [', ', name]))]
+  return [`${number}: `, ...separated(agents.rows.map(({ name }) => name))]
 }
 
 function verdict({ pen, data }: Context): Block {

@@ -1,6 +1,6 @@
 // The integrity statement: what was verified, what failed, and what can be evaluated again.
 import type { RejudgeReason } from '@svc/engine/parts'
-import { count, counted, moment, sentence, share } from '../content/figures.js'
+import { count, counted, moment, sentence, share, sortedByCount } from '../content/figures.js'
 import type { Integrity, ReportData } from '../content/report-data.js'
 import { isBySender } from '../content/times.js'
 import { named } from '../controls/sentences.js'
@@ -98,7 +98,7 @@ function problems(pen: Pen, { problems: found, verdict }: Integrity): Block {
 
 function entries(pen: Pen, { leaves, entries: range }: Integrity): Block {
   const total = range.end - range.first
-  const rows = Object.entries(leaves).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+  const rows = sortedByCount(leaves)
   return pen.table({
     columns: [
       { title: 'Type of entry', width: 5, mono: true, max: 120 },

@@ -1,4 +1,4 @@
-import { count, counted, listed, moment } from '../content/figures.js'
+import { count, counted, listed, moment, sortedByCount } from '../content/figures.js'
 import type { ApprovalResult } from '../content/report-data.js'
 import { named } from '../controls/sentences.js'
 import type { Block } from '../pdf/engine.js'
@@ -124,15 +124,14 @@ function changes({ pen, data, who }: Context): Block {
 const maxKinds = 80
 
 function events({ pen, data }: Context): Block {
-  const all = Object.entries(data.oversight.events).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
   return pen.table({
     columns: [
       { title: 'Kind of event', width: 5, mono: true, max: 120 },
       { title: 'Events', width: 2, align: 'right' },
       { title: '', width: 3 },
     ],
-    rows: all.slice(0, maxKinds).map(([kind, number]) => [kind, number, '']),
-    more: { count: Math.max(0, all.length - maxKinds), what: 'kinds of events' },
+    rows: sortedByCount(data.oversight.events).map(([kind, number]) => [kind, number, '']),
+    more: { max: maxKinds, what: 'kinds of events' },
     empty: `The period has ${counted(0, 'event')} in the audit trail.`,
   })
 }

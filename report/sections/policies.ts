@@ -1,4 +1,4 @@
-import { counted, sentence } from '../content/figures.js'
+import { counted, sentence, separated } from '../content/figures.js'
 import type { PolicyResult } from '../content/report-data.js'
 import { named } from '../controls/sentences.js'
 import type { Block } from '../pdf/engine.js'
@@ -66,8 +66,8 @@ function described(pen: Context['pen'], { name, rule_type, scope, controls, mani
 function sourceOf(manifest: PolicyResult['manifest']): readonly string[] {
   if (manifest === null) return ['Set on the platform, without a manifest']
   const { name, path, sha } = manifest
-  const parts = [name, path, sha?.slice(0, 10) ?? null].flatMap((part) => (part === null ? [] : [' · ', part]))
-  return parts.slice(1)
+  const parts = [name, path, sha?.slice(0, 10) ?? null].filter((part) => part !== null)
+  return separated(parts, ' · ')
 }
 
 function observed({ name, rule_type, mode, steps, applied, agents, violations, unrecorded }: PolicyResult): Described {

@@ -1,5 +1,5 @@
 // Which policies changed in the period: each value, its direction, the commit, and who approved it.
-import { count, counted, moment } from '../content/figures.js'
+import { count, counted, moment, separated } from '../content/figures.js'
 import type { PolicyChangeResult, PolicyValues } from '../content/report-data.js'
 import { named } from '../controls/sentences.js'
 import type { Block } from '../pdf/engine.js'
@@ -89,7 +89,7 @@ function agentsOf({ agents, more_agents, risk_classification }: PolicyChangeResu
     return [risk_classification === null ? 'every agent' : `every agent of risk level ${risk_classification}`]
   const names = agents.slice(0, maxAgents).map(({ agent_name }) => agent_name)
   const others = agents.length - names.length + more_agents
-  const parts = names.flatMap((name, index) => (index === 0 ? [name] : [', ', name]))
+  const parts = separated(names)
   return others === 0 ? parts : [...parts, ` and ${counted(others, 'other')}`]
 }
 

@@ -1,5 +1,6 @@
 // What the report covers, how it was made, and what it cannot show, in plain words.
 
+import { accent } from '../charts/colours.js'
 import { count, counted, moment, period } from '../content/figures.js'
 import { isBySender, logBegan, timesInFull } from '../content/times.js'
 import type { Block } from '../pdf/engine.js'
@@ -54,6 +55,6 @@ function pdf({ pen, data }: Context): readonly Block[] {
 
 const list = (pen: Context['pen'], items: readonly string[]): Block => ({
   ul: items.map((item) => pen.text(item, { style: 'prose', margin: [0, 0, 0, 4] })),
-  markerColor: '#0b4f6c',
+  markerColor: accent,
   margin: [0, 0, 0, 6],
 })

@@ -1,6 +1,6 @@
 // The agents, and when nothing was enforced on them: a strip for each, then the intervals.
 
-import { count, counted, duration, moment, sentence } from '../../content/figures.js'
+import { count, counted, duration, moment, sentence, separated } from '../../content/figures.js'
 import { hasNoEngine } from '../../content/no-engine.js'
 import type { AgentResult, ReportData } from '../../content/report-data.js'
 import { isBySender } from '../../content/times.js'
@@ -118,12 +118,11 @@ function withoutEngine({ pen, data }: Context): Block[] {
   const names = data.agents.rows.filter(hasNoEngine).map(({ name }) => name)
   if (names.length === 0) return []
   const others = names.length - maxNames
-  const parts = names.slice(0, maxNames).flatMap((name, index) => (index === 0 ? [name] : [', ', name]))
   return [
     pen.text(
       [
         `${sentence(counted(names.length, 'agent'))} used no local engine in this period. The platform evaluated the steps when they were recorded, and the time is unknown where it is not ungoverned: `,
-        ...parts,
+        ...separated(names.slice(0, maxNames)),
         others > 0 ? ` and ${count(others)} others.` : '.',
       ],
       { style: 'prose', max: 200, margin: [0, 0, 0, 8] },
@@ -200,7 +199,7 @@ function intervals({ pen, data }: Context): Block {
       .map((each) => ({ name: agent.name, ...each })),
   )
   const unlisted = data.agents.rows.reduce((sum, { governance }) => sum + governance.more, 0)
-  const first = [...all].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state)).slice(0, maxIntervals)
+  const listed = [...all].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
   const seconds = ({ from, to }: GovernanceInterval) => Math.round((Date.parse(to) - Date.parse(from)) / 1000)
   const none =
     data.agents.rows.length === 0
@@ -215,7 +214,7 @@ function intervals({ pen, data }: Context): Block {
       { title: 'Duration', width: 1.2, align: 'right' },
       { title: 'Why', width: 2.6 },
     ],
-    rows: first.map((each) => [
+    rows: listed.map((each) => [
       each.name,
       each.state === 'ungoverned'
         ? pen.text(each.state, { style: 'cell', bold: true })
@@ -227,7 +226,7 @@ function intervals({ pen, data }: Context): Block {
       duration(seconds(each)),
       why(each),
     ]),
-    more: { count: all.length - first.length + unlisted, what: 'intervals' },
+    more: { count: unlisted, what: 'intervals', max: maxIntervals },
     empty: none,
   })
 }

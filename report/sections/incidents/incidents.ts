@@ -3,7 +3,7 @@ import { effectWords } from '@svc/schemas'
 import { count, counted, duration, effectWord, listed, moment } from '../../content/figures.js'
 import { type Durations, type IncidentResult, incidentStates, severities } from '../../content/report-data.js'
 import type { Block } from '../../pdf/engine.js'
-import { small } from '../../pdf/style.js'
+import { small, smallId } from '../../pdf/style.js'
 import type { Context, Section } from '../section.js'
 import { oscal } from './oscal.js'
 
@@ -158,7 +158,7 @@ function reported(pen: Context['pen'], group: Group): Block {
               max: 120,
             }),
           ]),
-      ...(group.length > 1 ? [] : [pen.text(id, { mono: true, size: 6.6, color: '#56626e', max: 60 })]),
+      ...(group.length > 1 ? [] : [pen.text(id, { ...smallId, max: 60 })]),
     ],
   }
 }
