@@ -7,7 +7,6 @@ import {
   openReportLog,
   type ReportLog,
   reportDatabases,
-  signedCheckpoint,
   startReportPlatform,
 } from '../../support/reports/report-log.js'
 import { discard, type TestPlatform } from '../../support/server/platform.js'
@@ -182,8 +181,6 @@ describe.each(await reportDatabases())('on $kind, a report of an altered log', (
     await importExamples(platform)
     await changeWorkspace(platform)
     await reportOutage(platform)
-    await signedCheckpoint(platform)
-    await platform.close()
     log = await openReportLog(platform)
   })
   afterAll(async () => {

@@ -16,7 +16,6 @@ import {
   openReportLog,
   type ReportLog,
   reportDatabases,
-  signedCheckpoint,
   startReportPlatform,
 } from '../../support/reports/report-log.js'
 import { discard, type TestPlatform } from '../../support/server/platform.js'
@@ -34,8 +33,6 @@ describe.each(await reportDatabases())('on $kind, a report as of a cut-off', ({ 
     const hostile_id = await changeWorkspace(platform)
     const incidents = await answerIncidents(platform)
     const policies = await writePolicies(platform)
-    await signedCheckpoint(platform)
-    await platform.close()
     const log = await openReportLog(platform)
     const plan = await log.plan()
     const chosen = { ...plan, agent_ids: [hostile_id] }
@@ -48,8 +45,6 @@ describe.each(await reportDatabases())('on $kind, a report as of a cut-off', ({ 
     opened.push(platform)
     await changePolicies(platform, policies)
     await changeEverything(platform, incidents, hostile_id)
-    await signedCheckpoint(platform)
-    await platform.close()
     const later = await openReportLog(platform)
     await addMember(later)
     expect([await later.collect(plan), await later.collect(chosen), await later.collect(past)]).toEqual(before)

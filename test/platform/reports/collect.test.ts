@@ -12,7 +12,6 @@ import {
   openReportLog,
   type ReportLog,
   reportDatabases,
-  signedCheckpoint,
   startReportPlatform,
 } from '../../support/reports/report-log.js'
 import { sqlNumbers } from '../../support/reports/report-numbers.js'
@@ -30,8 +29,6 @@ describe.each(isFull ? databases : databases.slice(0, 1))('on $kind, the content
     await (isFull ? importRecorded(platform) : importExamples(platform))
     deactivated = await changeWorkspace(platform)
     await answerIncidents(platform)
-    await signedCheckpoint(platform)
-    await platform.close()
     log = await openReportLog(platform)
   })
   afterAll(async () => {

@@ -50,8 +50,6 @@ describe.each(await reportDatabases())('on $kind, the report of an agent that is
     await send({ unrecorded: [...unrecorded, decided('four', 'allow', waived)] })
     before = (await signedCheckpoint(platform)).size
     await send({ steps: [{ ...step, task_id: 'one', meta: { 'svc.eval': { evaluation_id: 'one' } } }] })
-    await signedCheckpoint(platform)
-    await platform.close()
     log = await openReportLog(platform)
   })
   afterAll(async () => {

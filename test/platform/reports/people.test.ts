@@ -79,11 +79,10 @@ describe('a report on what people did', () => {
 
   /** A report on the workspace of the person. */
   async function reportOfWorkspace(): Promise<ReportData> {
-    await signedCheckpoint({ ...platform, call: (method, path) => mia.call(method, path) })
-    const last = (await mia.call<{ size: number; root: string }>('GET', '/api/v1/log/checkpoint')).body
-    await platform.close()
-    const log = await openReportLog(platform)
-    const plan = await log.plan({ cut_off: last.size, root: last.root })
+    const own: TestPlatform = { ...platform, call: (method, path) => mia.call(method, path) }
+    const { size, root } = await signedCheckpoint(own)
+    const log = await openReportLog(own)
+    const plan = await log.plan({ cut_off: size, root })
     const found = await collectReport(log.parts, scopeOf(mia.org_id, { kind: 'system', id: 'test' }), plan)
     await log.db.close()
     return found

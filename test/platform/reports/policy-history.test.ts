@@ -5,7 +5,7 @@ import { reportPdf } from '../../../report/formats/pdf.js'
 import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../support/git/manifests-in-git.js'
 import { fast } from '../../support/log/log.js'
 import { hasPoppler, textOf } from '../../support/reports/pdf.js'
-import { logTask, openReportLog, type ReportLog, signedCheckpoint } from '../../support/reports/report-log.js'
+import { logTask, openReportLog, type ReportLog } from '../../support/reports/report-log.js'
 
 const amount = { name: 'amount is given', severity: 'medium', controls: ['ACME-7'] }
 const calls = {
@@ -90,8 +90,6 @@ describe('a report on a period with waivers and changed policies', () => {
   beforeAll(async () => {
     git = await openManifestsInGit({ env: fast })
     done = await act(git)
-    await signedCheckpoint(git.platform)
-    await git.platform.close()
     log = await openReportLog(git.platform)
     data = await log.collect(await log.plan())
   })

@@ -6,7 +6,7 @@ import { answered } from '../../../report/content/answered.js'
 import type { ReportData } from '../../../report/content/report-data.js'
 import { risks } from '../../../report/sections/incidents/oscal.js'
 import { fast } from '../../support/log/log.js'
-import { openReportLog, signedCheckpoint } from '../../support/reports/report-log.js'
+import { openReportLog } from '../../support/reports/report-log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/server/platform.js'
 
 let platform: TestPlatform
@@ -58,8 +58,6 @@ async function reportOfAll(): Promise<ReportData> {
   expect(incidents.total).toBe(0)
   const { events } = (await platform.call<EventList>('GET', '/api/v1/events?kind=incident.resolved')).body
   expect(events).toHaveLength(1)
-  await signedCheckpoint(platform)
-  await platform.close()
   const log = await openReportLog(platform)
   const data = await log.collect(await log.plan())
   await log.db.close()

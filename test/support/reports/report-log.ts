@@ -160,7 +160,10 @@ export interface ReportLog {
   readonly plan: (changes?: Partial<ReportPlan>) => Promise<ReportPlan>
 }
 
+/** Closes the platform when its log is signed, and opens its database. */
 export async function openReportLog(platform: TestPlatform): Promise<ReportLog> {
+  await signedCheckpoint(platform)
+  await platform.close()
   const config = readConfig(platform.env).value
   const db = await openDatabase(config)
   const [org] = await withUnscopedTransaction(db, (tx) => tx.query<{ org_id: string }>('select org_id from org_log'))
