@@ -11,7 +11,7 @@ import { type FieldError, invalid, PlatformError } from '../errors.js'
 import { entriesOfPeriod, indexOfTime } from '../ledger/log-range.js'
 import { latestCheckpoint, nearestSizes, rootOfSize } from '../log/publish/store/checkpoints.js'
 
-/** How soon a caller asks again for entries that are not signed yet: checkpoints are published every ten seconds. */
+/** The time after which a caller asks again for entries that are not signed yet: checkpoints are published every ten seconds. */
 const unsignedSeconds = 5
 
 export interface Now {
@@ -35,7 +35,7 @@ export async function planRequest(
   const agent_ids = await agentsOf(scope, tx, request.agent_ids ?? [])
   const by = request.by ?? 'received'
   const given = request.cut_off ?? null
-  // What is received after the period can be of it by the times that senders state: the latest cut-off covers all that is known.
+  // By the times that senders state, a step of the period can be received after it: the latest cut-off covers all that is known.
   const end =
     by === 'occurred' && given === null
       ? await indexOfTime(scope, tx, isoTime(now.time + 1), now.size)

@@ -9,7 +9,7 @@ import { makeReportJob } from './make-job.js'
 interface RoomParts extends Pick<RequestParts, 'db' | 'clock' | 'send'> {
   readonly logger: Logger
   readonly log: Pick<Log, 'identity' | 'holds_key'>
-  /** How often checkpoints are published; 0 for never. */
+  /** The interval of checkpoints; 0 for never. */
   readonly checkpoint_seconds: number
 }
 

@@ -126,7 +126,7 @@ function rowOf({ log_index, hash, record, salts, body }: LeafText): LeafRow {
   return [log_index, hash, record, salts, body]
 }
 
-/** What the tally is given first. The tally compares the hashes beside the entries with the signed root. */
+/** The work that the tally is given first. The tally compares the hashes next to the entries with the signed root. */
 function workOf({ manifest }: BundleReader, { claims }: Held, plan: ReportPlan, policy: TrustPolicy): ReportWork {
   const { id, format, period, by, agent_ids, cut_off } = plan
   const { checkpoint, left, right, own_tasks, log_began } = claims

@@ -6,7 +6,7 @@ import { rowsOf } from '../tally/leaves.js'
 import { isCritical } from '../tally/steps/steps.js'
 import { type LeafText, leafLine } from './source.js'
 
-/** What the texts of the entries do not show. */
+/** Facts that the texts of the entries do not show. */
 export interface PageClaims extends Pick<EntriesPage, 'from' | 'to' | 'violations' | 'memory'> {
   /** The types of entries whose record was deleted. */
   readonly removed: readonly (readonly [log_index: number, type: string])[]

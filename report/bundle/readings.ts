@@ -1,4 +1,4 @@
-// What a report reads, as the lines of report.jsonl and back: entries by their log indexes, and statements of the platform.
+// The readings of a report as the lines of report.jsonl and back: entries by their log indexes, and statements of the platform.
 import { type BundledReading, isMap } from '@svc/proof'
 import type { EngineStateRow, GateRow, ReportMessage, ReportWork } from '../content/messages.js'
 import { type PageClaims, pageClaims, pageOf } from './page.js'
@@ -8,7 +8,7 @@ type Kind = Exclude<ReportMessage['kind'], 'data' | 'render'>
 type MessageOf<K> = Extract<ReportMessage, { readonly kind: K }>
 type Claims = BundledReading['claims']
 
-/** How the messages of a kind are written and read. */
+/** The writer and the reader of the messages of a kind. */
 interface Form<K extends Kind> {
   readonly leaves?: (message: MessageOf<K>) => readonly number[]
   /** Without it, the members of the message. */
@@ -84,7 +84,7 @@ const forms: { readonly [K in Kind]: Form<K> } = {
   wanted_people: {},
 }
 
-/** What a message of the platform to the tally reads. */
+/** The reading of a message of the platform to the tally. */
 export function readingOf(message: Exclude<ReportMessage, { kind: 'data' | 'render' }>): BundledReading {
   const { leaves, claims } = forms[message.kind] as Form<Kind>
   const { kind, ...members } = message
@@ -102,7 +102,7 @@ export async function messageOf(
   return { kind, ...((await members?.(reading, source)) ?? claims) } as MessageOf<Kind>
 }
 
-/** What decides a report besides its leaf and the bundle. */
+/** The facts that decide a report besides its leaf and the bundle. */
 export type WorkClaims = Pick<ReportWork, 'checkpoint' | 'left' | 'right' | 'own_tasks'> &
   Pick<ReportWork['head'], 'log_began'>
 

@@ -1,4 +1,4 @@
-// What a bundle holds for its report.
+// The members of a bundle that are for its report.
 import type { BundledText } from '@svc/proof/verify'
 
 /** A leaf whose record is in the bundle. */

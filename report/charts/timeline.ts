@@ -1,4 +1,4 @@
-// When an agent was ungoverned, and when that is unknown: a strip of one period. Governed is pale, unknown is hatched, ungoverned is
+// The governance of an agent: a strip of one period. Governed is pale, unknown is hatched, ungoverned is
 // dark, and time in which no engine ran is white with a line, so that a grey print shows the four apart.
 import type { GovernanceInterval } from '../governance/governance.js'
 import { draw, type Size, shades } from './charts.js'
@@ -14,7 +14,7 @@ interface Place {
 }
 
 const governed = '#e4edf1'
-/** What is shorter than this is drawn this wide: a minute in a year must be seen. */
+/** Shorter time is drawn this wide: a minute in a year must be seen. */
 const minWidth = 1.2
 
 /**

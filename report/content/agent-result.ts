@@ -1,4 +1,4 @@
-// What a report says of one agent.
+// The facts of one agent in a report.
 import type { Governance } from '../governance/governance.js'
 
 export interface AgentResult {

@@ -1,4 +1,4 @@
-// How much of each list a report shows: totals are complete. A report of these sizes has some hundred pages.
+// The sizes to which a report cuts its lists: totals are complete. A report of these sizes has some hundred pages.
 
 export const maxAgents = 1000
 /** Of all agents together. */

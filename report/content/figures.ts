@@ -81,7 +81,7 @@ export const separated = (items: readonly string[], separator = ', '): string[] 
 export const sortedByCount = (counts: Readonly<Record<string, number>>): [name: string, count: number][] =>
   Object.entries(counts).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
 
-/** What came of a step. */
+/** The effects in words. */
 export const effectWord: Readonly<Record<Effect, string>> = {
   executed: 'executed',
   blocked: 'stopped before it ran',

@@ -1,4 +1,4 @@
-// What the thread of a report is given, and what it answers. Texts hold one row a line: they cost their sender little.
+// The messages to the thread of a report, and its answers. Texts hold one row a line: they cost their sender little.
 import type { Receipts } from '@svc/proof'
 import type { ReadGovernance } from '../governance/agent-governance.js'
 import type { MadeReport } from './plan.js'
@@ -8,10 +8,10 @@ import type { AgentResult, ReportCheckpoint, ReportData, ReportHead, Severity } 
 export interface ReportWork {
   readonly head: Omit<ReportHead, 'organization'>
   readonly scope: Cut
-  /** When the entries of the scope were received. */
+  /** The times of receipt of the entries of the scope. */
   readonly receipts: Receipts
   readonly checkpoint: ReportCheckpoint
-  /** Whether a key of the log signed the checkpoint. */
+  /** True if a key of the log signed the checkpoint. */
   readonly is_signed: boolean
   /** Hex hashes of the full subtrees before the period and after it, up to the cut-off; null where one is missing. */
   readonly left: readonly (string | null)[]
@@ -80,7 +80,7 @@ type AgentText = 'agent_key' | 'name' | 'purpose' | 'risk_classification' | 'env
 /** An agent as of the cut-off. */
 export type AgentFacts = Pick<AgentResult, AgentText | 'active' | 'registered_at'>
 
-/** What an engine reported, as the table holds it, with its event. */
+/** A state that an engine reported, as the table holds it, with its event. */
 export interface EngineStateRow {
   readonly agent_id: string
   readonly log_index: number
@@ -92,7 +92,7 @@ export interface EngineStateRow {
   readonly known_until: string
   /** The leaf at its log index, as `LeafRow`; null when it is pruned, or is a step. */
   readonly line: string | null
-  /** Whether no event can be at its log index. */
+  /** True if no event can be at its log index. */
   readonly is_unrecorded: boolean
 }
 
@@ -135,7 +135,7 @@ export interface WantedWaivers {
   readonly texts: readonly string[]
 }
 
-/** When the waiver of a policy came into force, also in earlier versions of its manifest. */
+/** The time at which the waiver of a policy came into force, also in earlier versions of its manifest. */
 export interface WaiverBegan {
   readonly policy_id: number
   readonly began_at: string
@@ -171,7 +171,7 @@ export type ReportMessage =
   | { readonly kind: 'unfound'; readonly indexes: readonly number[] }
   | { readonly kind: 'engine_states'; readonly rows: readonly EngineStateRow[]; readonly lost: readonly number[] }
   | { readonly kind: 'governance'; readonly agents: readonly (readonly [agent_id: string, ReadGovernance])[] }
-  /** What the tally of the entries misses; what the list of the report misses. */
+  /** Requests for what the tally of the entries, and the lists of the report, miss. */
   | { readonly kind: 'wanted' }
   | { readonly kind: 'wanted_for_lists' }
   /** Ids of people, once every leaf was given. */
@@ -196,7 +196,7 @@ export interface Wanted {
   /** Those whose opening is not known from the entries. */
   readonly openings: readonly string[]
   readonly digests: readonly string[]
-  /** Whether records or payloads are missing, so that authorizations of their removal are needed. */
+  /** True if records or payloads are missing, so that authorizations of their removal are needed. */
   readonly removals: boolean
   /** Numbers of the blocks of 256 leaves whose stored hash shows where the tree differs. */
   readonly blocks: readonly number[]

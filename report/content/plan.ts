@@ -1,4 +1,4 @@
-// What decides the content of a report.
+// The request that decides the content of a report.
 import type { Report } from '@svc/schemas'
 
 export interface ReportPlan {

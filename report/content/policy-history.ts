@@ -20,7 +20,7 @@ export interface WaiverResult {
     /** Git's id of the file, which the policy set of each step holds. */
     readonly sha: string | null
   }
-  /** When it came into force; null if it is not known. */
+  /** The time at which it came into force; null if it is not known. */
   readonly from: string | null
   /** Its end, exclusive: 24:00 UTC of the day that the manifest names. */
   readonly until: string
@@ -53,11 +53,11 @@ export interface PolicyChangeResult {
   readonly more_values: number
   /** The commit of the version; null for the library, the baseline and written policies. */
   readonly commit_sha: string | null
-  /** Who caused the event. */
+  /** The actor that caused the event. */
   readonly actor: string
-  /** Whether guards had held the version. */
+  /** True if guards had held the version. */
   readonly held: boolean
-  /** Who approved a version that was held. */
+  /** The actor that approved a version that was held. */
   readonly approved_by: string | null
 }
 

@@ -56,9 +56,9 @@ export interface ReportHead {
   readonly by: Report['by']
   /** The agents that the report is limited to, sorted; null for all. */
   readonly agent_ids: readonly string[] | null
-  /** When the checkpoint of the cut-off was published: states and names are as of it. */
+  /** The time of publication of the checkpoint of the cut-off: states and names are as of it. */
   readonly as_of: string
-  /** When the first entry of the log was received; null in an empty log. */
+  /** The time of receipt of the first entry of the log; null in an empty log. */
   readonly log_began: string | null
   /** Of the program that made the report. */
   readonly version: string
@@ -82,7 +82,7 @@ export interface Integrity {
   readonly erased: number
   readonly pruned: number
   readonly problems: BoundedRows<{ readonly code: string; readonly log_index: number | null; readonly message: string }>
-  /** Which steps `svc verify --rejudge` can evaluate again from the bundle of this report, and why it cannot the others. */
+  /** The steps that `svc verify --rejudge` can evaluate again from the bundle of this report, and the others by reason. */
   readonly rejudge: {
     readonly steps: number
     readonly possible: number
@@ -179,9 +179,9 @@ export interface IncidentResult {
   readonly opened_at: string
   /** The worst of its occurrences at the cut-off; null for one of an earlier version. */
   readonly effect: Effect | null
-  /** What the policy reported. */
+  /** The reason that the policy reported. */
   readonly reason: string
-  /** Who moved it, when, and with which note. */
+  /** Its moves, with their actors, times and notes. */
   readonly history: readonly {
     readonly at: string
     readonly by: string
@@ -224,7 +224,7 @@ export interface ApprovalResult {
   readonly outcome: 'given' | 'missing' | 'blocked' | 'erased'
   /** The step of the gate that approved it. */
   readonly approved_by_step: number | null
-  /** Who approved, as the gate recorded it. */
+  /** The approver that the gate recorded. */
   readonly approver: string | null
 }
 

@@ -14,7 +14,7 @@ export function reportIdOf(
   return `rep_${hash.slice(0, 32)}`
 }
 
-/** What tells a report by the times that senders state from one by times of receipt, whose id and records name no times. */
+/** The member that only a report by the times that senders state has: the id and the records of one by times of receipt name no times. */
 export function timesOf(by: ReportPlan['by']): { readonly by?: 'occurred' } {
   return by === 'occurred' ? { by } : {}
 }

@@ -1,4 +1,4 @@
-// What a report states, in sentences for a reader without cryptography: page 1 of the PDF, and the summary of the other formats.
+// The statements of a report, in sentences for a reader without cryptography: page 1 of the PDF, and the summary of the other formats.
 // Sentences hold numbers and no untrusted text.
 import { effectWords } from '@svc/schemas'
 import { answered } from './answered.js'
@@ -48,7 +48,7 @@ export function verdictOf(data: ReportData): Verdict {
   return { mark: 'good', text: `The record is whole. ${answers}, and no agent is known to have been ungoverned.` }
 }
 
-/** What a report shows of a period before the log. */
+/** The sentence about a period before the log. */
 const shownBefore = ({ summary: { steps } }: ReportData) =>
   steps === 0
     ? 'so that this report shows nothing of it'
@@ -117,7 +117,7 @@ function governed(data: ReportData): string {
   )
 }
 
-/** How many of the steps a local engine evaluated before they ran, as their senders state. */
+/** The steps that a local engine evaluated before they ran, as their senders state. */
 function decidedSteps({ summary }: ReportData): string {
   const { steps, decided_steps: decided } = summary
   if (steps === 0) return ''

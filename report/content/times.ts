@@ -1,23 +1,23 @@
-// Which times decide what a report counts, in words: for page 1, the section on scope, and the other formats.
+// The times that decide what a report counts, in words: for page 1, the section on scope, and the other formats.
 import { are, count, counted, joined, moment } from './figures.js'
 import type { ReportData, ReportHead } from './report-data.js'
 
 type Times = Pick<ReportData, 'report' | 'summary'>
 
-/** Whether steps count by the time that their sender states. */
+/** True if steps count by the time that their sender states. */
 export const isBySender = ({ by }: Pick<ReportHead, 'by'>): boolean => by === 'occurred'
 
-/** When the log began, if the period or a part of it came before. */
+/** The begin of the log, if the period or a part of it came before. */
 export function logBegan({ report: { log_began, period } }: Pick<ReportData, 'report'>): string | null {
   return log_began !== null && log_began > period.from ? log_began : null
 }
 
-/** Whether the log had no entry before the end of the period. */
+/** True if the log had no entry before the end of the period. */
 export function isBeforeLog({ report, integrity }: Pick<ReportData, 'report' | 'integrity'>): boolean {
   return integrity.entries.end === 0 || (report.log_began !== null && report.log_began >= report.period.to)
 }
 
-/** Which times decide, and how many of the counted steps have their other time outside of the period. */
+/** The times that decide, and the number of counted steps whose other time is outside of the period. */
 export function timesOfSteps({ report, summary }: Times): string {
   const { steps, steps_outside: number, outside } = summary
   if (isBySender(report)) return joined(bySender, receivedOutside(report, summary))
@@ -38,7 +38,7 @@ function receivedOutside(report: ReportHead, { steps, steps_outside: number, out
   return `${which} before or after the period, from ${moment(outside.first)} to ${moment(outside.last)} UTC.`
 }
 
-/** What the times of a report mean, for the section on scope. */
+/** The meaning of the times of a report, for the section on scope. */
 export function timesInFull(data: Times): readonly string[] {
   if (!isBySender(data.report))
     return ['Times are times of receipt by the platform: a step that claims another time counts when it was received.']

@@ -19,9 +19,9 @@ export interface ControlRow {
   readonly status: 'evidence' | 'no_evidence' | 'not_covered'
   /** Sentences; names in them are cut but not escaped. */
   readonly evidence: readonly string[]
-  /** What the log does not show: `problems` first, then what no period can show. */
+  /** The limits of the log: `problems` first, then what no period can show. */
   readonly gaps: readonly string[]
-  /** What in this period speaks against the control, and what is missing; part of `gaps`. */
+  /** Facts of this period that speak against the control, and missing evidence; part of `gaps`. */
   readonly problems: readonly string[]
   /**
    * The log holds evidence, at least one step that it applies to, and no problem; never an opinion on whether the control is met.
@@ -74,7 +74,7 @@ function rowOf({ title: framework, draft }: Framework, control: ControlDefinitio
   }
 }
 
-/** Why the evidence is not enough: a record that is not whole, no step that the control applies to, incidents without an end, or waived violations. */
+/** Missing evidence: the record is not whole, the control applies to no step, incidents are without an end, or violations waived. */
 function missing(data: ReportData, policies: readonly PolicyResult[]): string[] {
   const { summary, integrity } = data
   const broken = integrity.verdict === 'whole' ? [] : record(data).problems

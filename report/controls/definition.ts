@@ -1,11 +1,11 @@
-// What a control is: an obligation of a framework in our own words, and what the log of a period can show of it.
+// A control: an obligation of a framework in our own words, and its evidence in the log of a period.
 import type { ContentPart, PolicyResult, ReportData } from '../content/report-data.js'
 
 export interface ControlDefinition {
   /** A token of OSCAL: a letter, then letters, digits, `.`, `-`, `_`. */
   readonly control_id: string
   readonly title: string
-  /** What it asks, in our own words; never the text of the framework. */
+  /** Its demand in our own words; never the text of the framework. */
   readonly asks: string
   /** Other ids under which policies name it; tags of its parts count always. */
   readonly also?: readonly string[]
@@ -13,15 +13,15 @@ export interface ControlDefinition {
   readonly tag?: string
   /** Policies of these rules count for it, whatever their tags. */
   readonly rule_types?: readonly string[]
-  /** What no log of svc can show of it. */
+  /** The limits of every log of svc. */
   readonly gaps: readonly string[]
-  /** What the period shows; without it, svc does not cover the control. */
+  /** Finds the evidence of the period; without it, svc does not cover the control. */
   readonly find?: (data: ReportData, policies: readonly PolicyResult[]) => Found
 }
 
 export interface Found {
   readonly evidence: readonly string[]
-  /** What in the period speaks against the control. */
+  /** Facts of the period that speak against the control. */
   readonly problems: readonly string[]
   /** The parts of the content that they are taken from. */
   readonly parts: readonly ContentPart[]

@@ -24,7 +24,7 @@ export function ownFramework(policies: readonly PolicyResult[], known: readonly 
   }
 }
 
-/** Whether a policy with only this tag counts for the control. */
+/** True if a policy with only this tag counts for the control. */
 function answers(control: ControlDefinition, tag: string): boolean {
   const { rule_types: _, ...tagged } = control
   return policiesFor(tagged, [{ controls: [tag] } as unknown as PolicyResult]).length > 0

@@ -50,7 +50,7 @@ export function both(...found: readonly Found[]): Found {
   }
 }
 
-/** What others show only supports the evidence: alone it shows nothing of the control. Problems count always. */
+/** The evidence of others only supports that of the control: alone it shows nothing of it. Problems count always. */
 export function supported(main: Found, ...support: readonly Found[]): Found {
   if (main.evidence.length > 0) return both(main, ...support)
   const problems = support.map(({ problems, parts }) => ({ evidence: [], problems, parts }))

@@ -1,4 +1,4 @@
-// What a log shows of a period, as evidence and problems that several controls share.
+// Evidence and problems of a period that several controls share.
 import { minRetentionDays } from '@svc/proof'
 import { counted, duration, sentence } from '../content/figures.js'
 import type { ContentPart, ReportData } from '../content/report-data.js'
@@ -19,7 +19,7 @@ export function recording(data: ReportData): Found {
   return supported(found('integrity', [recorded]), record(data), removed(integrity))
 }
 
-/** Whether the record of the period is whole. */
+/** The verification of the record of the period. */
 export function record({ integrity }: ReportData): Found {
   const { rehashed, checkpoint, problems } = integrity
   const number = problems.rows.length + problems.more
@@ -55,7 +55,7 @@ export function detection({ summary, incidents, policies }: ReportData): Found {
   ])
 }
 
-/** Who answered the incidents, and how fast. */
+/** The answers to the incidents, and their speed. */
 export function answers({ summary, incidents }: ReportData): Found {
   const { time_to_review: review, time_to_resolve: resolve } = incidents
   const times = (text: string, { count: number, median_seconds }: typeof review) =>
@@ -78,7 +78,7 @@ export function approvals({ summary }: ReportData): Found {
   return found('oversight', [text], without > 0 ? [`${counted(without, 'step')} recorded without the approval.`] : [])
 }
 
-/** When nothing was enforced, and when that is unknown. */
+/** The time in which nothing was enforced, or in which that is unknown. */
 export function enforcement({ summary, agents }: ReportData): Found {
   const sum = (key: 'governed_seconds' | 'ungoverned_seconds' | 'unknown_seconds') =>
     agents.rows.reduce((total, { governance }) => total + governance[key], 0)
@@ -105,7 +105,7 @@ export function enforcement({ summary, agents }: ReportData): Found {
   )
 }
 
-/** How long the platform keeps entries, and what it deleted earlier. */
+/** The time for which the platform keeps entries, and earlier deletions. */
 export function retention({ retention: { days, holds, prunes }, summary }: ReportData): Found {
   if (summary.steps === 0) return found('retention', [])
   const held = holds.rows.length + holds.more

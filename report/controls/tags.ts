@@ -1,4 +1,4 @@
-// How policies name controls: `EU-AI-Act:26(2)`, `EU-AI-Act-14`, `ISO-42001:A.6.2.8`, `SOC2:CC7.2`, `ASI01`.
+// The tags by which policies name controls: `EU-AI-Act:26(2)`, `EU-AI-Act-14`, `ISO-42001:A.6.2.8`, `SOC2:CC7.2`, `ASI01`.
 import type { PolicyResult } from '../content/report-data.js'
 import type { ControlDefinition } from './definition.js'
 

@@ -1,4 +1,4 @@
-// What the platform and the engines know of one agent, put together (docs/design/reports.md §2). Times are ms since 1970.
+// The knowledge of the platform and of the engines about one agent, put together (docs/design/reports.md §2). Times are ms since 1970.
 import { isoTime } from '@svc/schemas'
 import { engineRuns, type KnownInterval, type RunKind, runKinds } from './engine-runs.js'
 import { type Governance, type GovernanceInterval, limitIntervals } from './governance.js'
@@ -7,9 +7,9 @@ import { firstFrom, type Span, strongestSpans, uncovered, type Window, within } 
 type Kind = RunKind | GovernanceInterval['reason']
 
 export interface AgentFacts {
-  /** When the agent existed and was active, within the period and before the cut-off; in order, without overlaps. */
+  /** The times in which the agent existed and was active, within the period and before the cut-off; in order, without overlaps. */
   readonly counted: readonly Window[]
-  /** When the platform had an enforced policy for the agent. */
+  /** The times in which the platform had an enforced policy for the agent. */
   readonly enforced: readonly Window[]
   readonly intervals: readonly KnownInterval[]
   /** The time of the cut-off. */
@@ -69,7 +69,7 @@ export function withUndecided({ idle, ...governance }: ReadGovernance, undecided
   }
 }
 
-/** How many of the ascending times are within the window. */
+/** The number of the ascending times within the window. */
 function countIn(times: readonly number[], { from, to }: Window): number {
   return firstFrom(times, to) - firstFrom(times, from)
 }

@@ -1,4 +1,4 @@
-// What is known of each run of an agent's engines, from the intervals that they reported (docs/design/reports.md §2).
+// The known states of each run of an agent's engines, from the intervals that they reported (docs/design/reports.md §2).
 import type { EngineHeartbeat } from '@svc/schemas'
 import { type GovernanceInterval, heartbeatTimeoutMs, maxClockSkewMs } from './governance.js'
 import { firstFrom, type Span, strongestSpans } from './spans.js'
@@ -18,7 +18,7 @@ export interface KnownInterval {
 /** Governed, or why not; `silent`: the run did not report. */
 export type RunKind = 'governed' | 'silent' | Extract<KnownInterval['load_state'], GovernanceInterval['reason']>
 
-/** What counts when reports of a run contradict each other: the strongest first. */
+/** The states by their rank when reports of a run contradict each other: the strongest first. */
 export const runKinds: readonly RunKind[] = ['unavailable', 'all_dropped', 'none_configured', 'silent', 'governed']
 
 export interface EngineRun {
@@ -58,7 +58,7 @@ interface KnownRun {
   readonly instance_id: string
   readonly from: number
   readonly to: number
-  /** Whether the engine reported that it stopped at `to`. */
+  /** True if the engine reported that it stopped at `to`. */
   readonly ended: boolean
   /** Includes the time between reports in which the run was silent. */
   readonly known: readonly Span<RunKind>[]
@@ -79,7 +79,7 @@ function readRun(intervals: readonly KnownInterval[], at: number): KnownRun {
   return { instance_id: latest.instance_id, from: claims[0]?.from ?? at, to, ended, known: [...claims, ...gaps] }
 }
 
-/** Whether a heartbeat can still extend `a` and not `b`. */
+/** True if a heartbeat can still extend `a` and not `b`. */
 function isLater(a: KnownInterval, b: KnownInterval): boolean {
   return a.since > b.since || (a.since === b.since && a.log_index > b.log_index)
 }
@@ -105,7 +105,7 @@ function kindOf(load_state: KnownInterval['load_state']): RunKind {
   return load_state === 'enforcing' || load_state === 'stale_cache' ? 'governed' : load_state
 }
 
-/** When a run that is not heard any more stops counting as silent. */
+/** The time at which a run that is not heard any more stops counting as silent. */
 function silentUntil({ from, to }: KnownRun, starts: readonly number[], last_end: number, at: number): number {
   // A run that began a little before can have replaced this one: clocks differ.
   const least = Math.max(from + 1, to - maxClockSkewMs)

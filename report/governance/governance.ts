@@ -1,6 +1,6 @@
-// When nothing was enforced on an agent, and when that is unknown (docs/design/reports.md §2).
+// The time in which nothing was enforced on an agent, or in which that is unknown (docs/design/reports.md §2).
 
-/** What was known of the enforcement on an agent in a period, as of a cut-off. */
+/** The known enforcement on an agent in a period, as of a cut-off. */
 export interface Governance {
   /**
    * For how long policies were enforced, none were, it is unknown, and no engine ran; seconds. Time before the registration and time

@@ -13,7 +13,7 @@ import { jsonPieces } from './write.js'
 /** The release of OSCAL whose schema the documents follow. */
 export const oscalVersion = '1.0.6'
 
-/** When the catalog last changed in substance; its version follows from its content. */
+/** The time of the last change of the catalog in substance; its version follows from its content. */
 const changedAt = '2026-11-23T00:00:00Z'
 
 /** The id of the objective of a control in the catalog. */

@@ -1,4 +1,4 @@
-// How text is written in a report, so that XML, JSON and their readers return it unchanged (docs/design/reports.md §5).
+// The encoding of text in a report, by which XML, JSON and their readers return it unchanged (docs/design/reports.md §5).
 
 /** The name of the encoding, as documents state it. */
 export const textEncoding = 'backslash-1'

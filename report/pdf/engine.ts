@@ -87,7 +87,7 @@ interface LayoutBuilder {
   ): Page[]
 }
 
-/** What repeats on each page; pages count from 1. */
+/** A part that repeats on each page; pages count from 1. */
 export type PageContent = (page: number, pages: number) => Block | null
 
 const part = <T>(name: string): T => (load(`pdfmake/js/${name}.js`) as { readonly default: T }).default

@@ -23,7 +23,7 @@ export type Family = 'Roboto' | 'Mono'
 /** The font of a character of a family; null when no font has it. */
 export type FontOf = (codePoint: number, family: Family, bold: boolean) => string | null
 
-/** Whether its glyph would vanish, or change what is around it. */
+/** True if its glyph would vanish, or change what is around it. */
 const isInvisible = (codePoint: number): boolean =>
   /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}]/u.test(String.fromCodePoint(codePoint))
 

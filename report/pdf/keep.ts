@@ -81,7 +81,7 @@ const widest = 0.95
 /** Below the head of a table; points. */
 const maxRow = 620
 
-/** Whether each row surely fits on a page: pdfmake drops a row that may not be divided and does not fit. */
+/** True if each row surely fits on a page: pdfmake drops a row that may not be divided and does not fit. */
 export function allFit(rows: readonly (readonly Block[])[], widths: readonly number[]): boolean {
   return rows.every((cells) => cells.every((cell, column) => beginOf(cell, widths[column] ?? 0, widest) < maxRow))
 }

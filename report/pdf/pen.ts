@@ -1,4 +1,4 @@
-// What sections write with: paragraphs, headings, tables and figures, all of whose text is printed as runs.
+// Paragraphs, headings, tables and figures for sections. All their text is printed as runs.
 import { count } from '../content/figures.js'
 import type { Block } from './engine.js'
 import type { FontOf } from './fonts.js'

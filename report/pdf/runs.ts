@@ -15,7 +15,7 @@ export interface Run {
   readonly bold?: boolean
 }
 
-/** Where a long word may break, and where none may: text cannot contain them, because there they print as `U+200B`. */
+/** Marks where a long word may break and where none may. Text cannot contain them, because there they print as `U+200B`. */
 const breakMark = '\u200b'
 const joinMark = '\u2060'
 

@@ -1,4 +1,4 @@
-// How a report looks: one size for each kind of text.
+// The look of a report: one size for each kind of text.
 import type { CustomTableLayout, StyleDictionary } from 'pdfmake/interfaces.js'
 import { accent, hairline, ink, paper, quiet } from '../charts/colours.js'
 
@@ -45,7 +45,7 @@ const box: CustomTableLayout = {
   paddingBottom: () => 11,
 }
 
-/** What the box takes from the width of its contents; points. */
+/** The space that the box takes from the width of its contents; points. */
 export const boxSides = 14 + 14 + 8 + 14 + 2.4
 
 const plain: CustomTableLayout = {

@@ -1,4 +1,4 @@
-// Which policies changed in the period: each value, its direction, the commit, and who approved it.
+// The policies that changed in the period: each value, its direction, the commit, and the approver.
 import { count, counted, moment, separated } from '../content/figures.js'
 import type { PolicyChangeResult, PolicyValues } from '../content/report-data.js'
 import { named } from '../controls/sentences.js'

@@ -1,4 +1,4 @@
-// What the report covers, how it was made, and what it cannot show, in plain words.
+// The scope, the method and the limits of the report, in plain words.
 
 import { accent } from '../charts/colours.js'
 import { count, counted, moment, period } from '../content/figures.js'

@@ -10,7 +10,7 @@ interface KnownAgent {
   facts: { readonly log_index: number; readonly facts: Readonly<Record<string, unknown>> } | null
   factsFrom: number
   active: { readonly log_index: number; readonly active: boolean } | null
-  /** Whether it was active before the first change after the cut-off. */
+  /** True if it was active before the first change after the cut-off. */
   laterActive: { readonly log_index: number; readonly active: boolean } | null
   row: AgentRow | null
 }

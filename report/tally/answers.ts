@@ -14,7 +14,7 @@ import { gateKey, reportOf } from './report.js'
 import { createState, noteFact, noteIncident, openAll, type TallyState } from './state.js'
 import { approverIn } from './steps/approver.js'
 
-/** What the messages are answered with. */
+/** The answers to the messages. */
 export type TallyAnswer = null | Wanted | WantedForLists | readonly string[] | ReportData
 
 /** Answers every message except `render`, which needs the formats. */

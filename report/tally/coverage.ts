@@ -1,4 +1,4 @@
-// When agents were governed, with as many intervals of all agents together as a report lists.
+// The governance of agents, with as many intervals of all agents together as a report lists.
 
 import { maxIntervals } from '../content/bounds.js'
 import { type Governance, withFewer } from '../governance/governance.js'

@@ -1,4 +1,4 @@
-// Whether the states of engines, from which ungoverned time follows, are those that the log holds.
+// Compares the states of engines, from which ungoverned time follows, with those that the log holds.
 import { parseJson } from '@svc/proof'
 import type { EngineStateRow, LeafRow } from '../content/messages.js'
 import { eventOf, readLeaf } from './leaves.js'

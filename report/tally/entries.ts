@@ -15,7 +15,7 @@ import type { TreeCheck } from './tree.js'
 
 export interface EntryParts {
   readonly times: Period
-  /** When the entries were received. */
+  /** The times of receipt of the entries. */
   readonly receipts: Receipts
   readonly openers: Openers
   readonly tree: TreeCheck

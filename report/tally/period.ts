@@ -2,7 +2,7 @@
 import { isoTime, type LogRecord, parseTimestamp } from '@svc/schemas'
 import type { ReportHead } from '../content/report-data.js'
 
-/** Where a time is: before the period, in it, or after it. */
+/** The position of a time: before the period, in it, or after it. */
 export type Place = 'before' | 'in' | 'after'
 
 /** A time in both forms. */
@@ -21,11 +21,11 @@ export function createPeriod({ period, by }: Pick<ReportHead, 'period' | 'by'>) 
   const placeOf = (time: number): Place => (time < from ? 'before' : time < to ? 'in' : 'after')
   const receipt = ({ received_at }: Received): Moment => ({ time: Date.parse(received_at), at: received_at })
   return {
-    /** Whether steps count by the time that their sender states. */
+    /** True if steps count by the time that their sender states. */
     by_sender: bySender,
     /** Of a time that counts. Everything that is read by times of receipt is of the period. */
     placeOf: (time: number): Place => (bySender ? placeOf(time) : 'in'),
-    /** When a step counts: one without a readable time of its own counts by its receipt. */
+    /** The time by which a step counts: its receipt if it states no readable time. */
     timeOf: (record: LogRecord): Moment => {
       const own = bySender ? parseTimestamp(record.timestamp) : null
       return own === null ? receipt(record) : { time: own, at: isoTime(own) }

@@ -1,4 +1,4 @@
-// What failed verification, with its place in the log.
+// Failures of the verification, with their place in the log.
 import { maxProblems } from '../content/bounds.js'
 import { boundedList } from './listing.js'
 

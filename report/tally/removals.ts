@@ -89,7 +89,7 @@ function spansOf(authorizations: readonly RemovalAuthorization[]): Run[] {
   return joined
 }
 
-/** How many of the log indexes of the runs are within the spans, and which are not; both ascend. */
+/** The number of log indexes of the runs within the spans, and the others; both ascend. */
 function parts(runs: readonly Run[], spans: readonly Run[]) {
   const outside: Run[] = []
   let covered = 0

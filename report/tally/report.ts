@@ -20,7 +20,7 @@ export interface Details {
   /** The listed incidents, most important first. */
   readonly ranked: readonly string[]
   readonly listed: ReadonlyMap<string, Listed>
-  /** Who approved, by task and step of the gate. */
+  /** Approvers by task and step of the gate. */
   readonly approvers: ReadonlyMap<string, string | null>
 }
 

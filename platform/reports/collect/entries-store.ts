@@ -7,7 +7,7 @@ import { readRoots } from '../../log/publish/store/period-checkpoints.js'
 
 const inRange = 'org_id = $1 and log_index >= $2 and log_index < $3'
 
-/** Where it begins in a payload, from 1. */
+/** Its position in a payload, from 1. */
 const evaluationAt = '{"evaluation":'.length + 1
 
 /**

@@ -186,7 +186,7 @@ export function readGates({ org_id }: Scope, tx: Transaction, gates: readonly { 
   )
 }
 
-/** What the log does not hold: the name, the retention period and the members as they are now. */
+/** Facts that the log does not hold: the name, the retention period and the members as they are now. */
 export async function readWorkspace({ org_id }: Scope, tx: Transaction) {
   const [row] = await tx.query<Pick<TableFacts, 'organization' | 'retention_days'>>(
     `select o.name as organization, l.retention_days from organizations o join org_log l on l.org_id = o.org_id

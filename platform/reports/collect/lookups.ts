@@ -82,7 +82,7 @@ export async function feedUnfound({ read, scope, thread }: Feeding, { cut_off }:
   }
 }
 
-/** What engines reported before the cut-off, and their events outside of the period that have no row. After the entries. */
+/** Reads the states that engines reported before the cut-off, and their events outside of the period that lack a row. After the entries. */
 export async function feedEngineStates({ read, scope, thread }: Feeding, { first, end, cut_off }: Cut): Promise<void> {
   let place: StatePlace | null = { agent_id: '', log_index: Number.MIN_SAFE_INTEGER }
   while (place !== null) {
@@ -123,7 +123,7 @@ async function feedLines(
   }
 }
 
-/** What the tally of the entries misses. */
+/** Reads what the tally of the entries misses. */
 export async function feedWanted(feeding: Feeding, wanted: Wanted, { end, cut_off }: Cut): Promise<void> {
   const { read, scope, thread } = feeding
   for (const digests of partsOf(wanted.digests, setsPerPage))
@@ -156,7 +156,7 @@ async function feedIncidents(
   await thread.ask({ kind, leaves: [...openings, ...moves], rows })
 }
 
-/** What the lists of the report miss, besides the governance of agents. */
+/** Reads what the lists of the report miss, besides the governance of agents. */
 export async function feedLists(feeding: Feeding, wanted: WantedForLists, { cut_off }: Cut): Promise<void> {
   const { read, scope, thread } = feeding
   for (const ids of partsOf(wanted.policies, perPage))

@@ -99,7 +99,7 @@ export async function readReport(
   await withTally(parts, scope, plan, {}, async () => undefined, recorded)
 }
 
-/** How much is done once the entries are read, and once everything is. */
+/** The progress once the entries are read, and once everything is. */
 const readShare = 0.8
 const tallyShare = 0.9
 

@@ -1,4 +1,4 @@
-// What the main thread reads for a report: short transactions, between which requests are answered.
+// The reads of the main thread for a report: short transactions, between which requests are answered.
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { type Hash, hexOf, type Range, type Subtree, subtreesOf } from '@svc/proof'
 import { type Database, type Transaction, withSnapshot } from '../../db/db.js'

@@ -11,7 +11,7 @@ export function readTiles({ org_id }: Scope, tx: Transaction, blocks: readonly n
   )
 }
 
-/** When the first entry was received; null in an empty log. */
+/** The time of receipt of the first entry; null in an empty log. */
 export async function readLogBegan({ org_id }: Scope, tx: Transaction): Promise<string | null> {
   const [row] = await tx.query<{ received_at: string }>(
     `select ${utc('received_at')} from log_leaves where org_id = $1 and log_index = 0`,

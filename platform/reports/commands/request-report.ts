@@ -16,7 +16,7 @@ import { countReports, countUnfinished, findReport, queueReport } from '../store
 
 export interface RequestParts extends Resources {
   readonly send: Send
-  /** How long a request waits for the checkpoint that covers its period, ms. */
+  /** The time for which a request waits for the checkpoint that covers its period, ms. */
   readonly sign_wait_ms: number
 }
 

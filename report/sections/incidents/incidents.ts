@@ -62,7 +62,7 @@ function matrix({ pen, data }: Context): Block {
   })
 }
 
-/** What came of the steps, in a sentence; nothing where no incident has an effect. */
+/** The effects of the incidents in a sentence; nothing if no incident has one. */
 function byEffect({ pen, data }: Context): readonly Block[] {
   const words = effectWords(data.incidents.effects, count)
   return words.length === 0 ? [] : [pen.prose(`What came of them: ${listed(words)}.`)]

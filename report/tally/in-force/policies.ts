@@ -119,7 +119,7 @@ function listed(results: Iterable<Result>): BoundedRows<PolicyResult> {
 const unlike =
   'another name, severity, mode or waiver than in the policy set is stored for violations of the policy with the id'
 
-/** Whether the rows of violations are as the policy that they name: those before the end of its waiver are waived, and no others. */
+/** Compares the rows of violations with the policy that they name: those before the end of its waiver are waived, and no others. */
 function isOfPolicy(violated: ViolationTally, policy: PolicyInput): boolean {
   const { name, severity, mode, differs, waived, waived_last, unwaived_first } = violated
   const end = policy.waived_until ?? Number.NEGATIVE_INFINITY

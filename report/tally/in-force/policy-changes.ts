@@ -9,7 +9,7 @@ import { loggedChange, wordsOf } from './values.js'
 
 type Data = EventLeaf['data']
 
-/** What changed, without its agents and times. */
+/** The change without its agents and times. */
 type Content = Omit<PolicyChangeResult, 'at' | 'last_at' | 'agents' | 'more_agents'>
 
 interface Row {
@@ -156,7 +156,7 @@ const directions: Readonly<Partial<Record<PolicyChange['change'], PolicyChangeRe
   removed: 'looser',
 }
 
-/** What several changes do together. */
+/** The effect of several changes together. */
 function effectOf(policies: readonly PolicyValues[]): PolicyChangeResult['effect'] {
   return combined(policies.map(({ change }) => directions[change] ?? (change as PolicyChangeResult['effect'])))
 }

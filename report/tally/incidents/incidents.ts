@@ -30,7 +30,7 @@ export type OpenedIncident = Omit<IncidentRow, 'id' | 'first_seen'>
 
 export type Incidents = ReturnType<typeof createIncidents>
 
-/** When an incident was opened, and the time by which it counts; ms since 1970. */
+/** The time at which an incident was opened, and the time by which it counts; ms since 1970. */
 export interface OpenedAt {
   readonly opened: number
   readonly counts_at: number
@@ -95,7 +95,7 @@ export function createIncidents(
   }
 }
 
-/** How long the first review and the first resolution took. The system reviews nothing: it resolves what was approved later. */
+/** The durations until the first review and the first resolution. The system reviews nothing: it resolves what was approved later. */
 function measureMove(incident: IncidentTally, to: IncidentState, at: number, by_system: boolean): void {
   if (incident.opened === null) return
   const seconds = Math.max(0, Math.floor((at - incident.opened) / 1000))
@@ -140,7 +140,7 @@ export function rankedIncidents(all: ReadonlyMap<string, IncidentTally>, has_cho
     .map(([id]) => id)
 }
 
-/** Whether it has no end at the cut-off. */
+/** True if it has no end at the cut-off. */
 export const isOpen = ({ state }: Pick<IncidentTally, 'state'>): boolean => state === 'open' || state === 'active'
 
 type IncidentTotals = Pick<Summary, Extract<keyof Summary, `incidents_${string}`>>

@@ -1,4 +1,4 @@
-// Who approved, as a gate recorded it.
+// The approver that a gate recorded.
 import { firstUnopened, isMap, leafHash, parseJson } from '@svc/proof'
 import type { LogRecord } from '@svc/schemas'
 import type { GateRow } from '../../content/messages.js'

@@ -1,4 +1,4 @@
-// What the senders of steps claim: that a local engine evaluated a step before it ran, and when a step occurred.
+// Claims of the senders of steps: that a local engine evaluated a step before it ran, and the time at which it occurred.
 import { isoTime, type LogRecord } from '@svc/schemas'
 import type { Summary } from '../../content/summary-data.js'
 import { addTo } from '../listing.js'
@@ -10,7 +10,7 @@ export function createClaims({ otherTimeOf, placeOf }: Period) {
   const times = new Map<string, number[]>()
   let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   return {
-    /** When steps without a decision were received, by agent; ms since 1970, ascending. */
+    /** The times of receipt of steps without a decision, by agent; ms since 1970, ascending. */
     undecided: times as ReadonlyMap<string, readonly number[]>,
     undecidedOf: (agent_id: string) => counts.get(agent_id) ?? 0,
     totals: (): Pick<Summary, keyof typeof totals | 'outside'> => ({

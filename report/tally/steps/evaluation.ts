@@ -64,7 +64,7 @@ function readable(text: string): unknown {
   }
 }
 
-/** What became of a step that a policy forbade, or asked about in vain. Reports an altered payload. */
+/** The outcome of a step that a policy forbade, or asked about in vain. Reports an altered payload. */
 export function unapproved(
   { data, evaluation }: LogRecord,
   row: AskedRow | undefined,

@@ -1,4 +1,4 @@
-// Which steps `svc verify --rejudge` can evaluate again from the bundle of the period, and why it cannot the others.
+// The steps that `svc verify --rejudge` can evaluate again from the bundle of the period, and the others by reason.
 import type { RejudgeReason } from '@svc/engine/parts'
 import type { LogRecord } from '@svc/schemas'
 import type { Integrity } from '../../content/report-data.js'

@@ -32,9 +32,9 @@ export interface ViolationTally {
   readonly mode: string
   count: number
   waived: number
-  /** Whether another row of this policy has another name, severity or mode. */
+  /** True if another row of this policy has another name, severity or mode. */
   differs: boolean
-  /** When the last waived one and the first other one were evaluated, ms since 1970: their waiver ended between them. */
+  /** The times at which the last waived one and the first other one were evaluated, ms since 1970: their waiver ended between them. */
   waived_last: number
   unwaived_first: number
 }
@@ -135,7 +135,7 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
       addTo(set.steps, agent_id)
       for (const id of applied) addTo(set.applied, id)
       claims.counted(record, decided)
-      // What an erased gate approved cannot be read.
+      // The step that an erased gate approved cannot be read.
       if (decided === null && type === 'step.gate') totals.gates_erased += 1
       buckets.count(time, 'steps')
       agent.violations += violations.length
@@ -151,7 +151,7 @@ export function createStepTally(chosen: ReadonlySet<string> | null, buckets: Buc
   }
 }
 
-/** Whether a counted step is the first counted one of its task. `by_sender`: the first entry of a task can be one that does not count. */
+/** True if a counted step is the first counted one of its task. `by_sender`: the first entry of a task can be one that does not count. */
 function createTasks(by_sender: boolean) {
   // A task's first entry has `seq` 1: otherwise only tasks that began earlier, or whose first entry is altered, are remembered by name.
   const known = new Set<string>()
@@ -163,7 +163,7 @@ function createTasks(by_sender: boolean) {
   }
 }
 
-/** When each step counts as having occurred, ms since 1970; too early, and not exact, in a task that began before the entries that were read. */
+/** The time at which each step occurred, ms since 1970; too early, and not exact, in a task that began before the entries that were read. */
 function createTimes() {
   const last = new Map<string, number>()
   return ({ task_id, timestamp, seq }: LogRecord, began: boolean): EvaluatedAt => {
@@ -178,18 +178,18 @@ interface EvaluatedAt {
   readonly is_exact: boolean
 }
 
-/** What is known of a step beside its record. */
+/** The known facts of a step next to its record. */
 export interface EvaluatedStep {
   readonly counts_at: Moment
-  /** Whether its task began in the entries that were read. */
+  /** True if its task began in the entries that were read. */
   readonly began: boolean
   readonly violations: readonly ViolationRow[]
   readonly given: readonly GivenApproval[]
-  /** Whether a local engine evaluated it before it ran; null when its content is erased. */
+  /** True if a local engine evaluated it before it ran; null if its content is erased. */
   readonly decided: boolean | null
   /** The policies that applied to it. */
   readonly applied: readonly number[]
-  /** What became of it if it violated a critical policy, or a policy asked for an approval in vain. */
+  /** Its outcome if it violated a critical policy, or if a policy asked for an approval in vain. */
   readonly outcome: Exclude<AskOutcome, 'given'>
 }
 
@@ -226,12 +226,12 @@ const noViolations = {
   unwaived_first: Number.POSITIVE_INFINITY,
 }
 
-/** Whether it is of an enforced critical policy and not waived. */
+/** True if it is of an enforced critical policy and not waived. */
 export function isCritical([, , , severity, mode, waived]: ViolationRow): boolean {
   return severity === 'critical' && mode !== 'observe' && !waived
 }
 
-/** Whether one of the violations is of an enforced policy and not waived. */
+/** True if one of the violations is of an enforced policy and not waived. */
 function countViolations(
   totals: Totals,
   set: SetTally,
