@@ -16,7 +16,7 @@ describe('a PDF report', () => {
     const root = fileURLToPath(new URL('../../', import.meta.url))
     const script = `
       const { reportPdf } = await import('${root}report/dist/formats/pdf.js')
-      const { reportData } = await import('${root}test/dist/support/report-data.js')
+      const { reportData } = await import('${root}test/dist/support/reports/report-data.js')
       const bytes = await reportPdf(reportData(), ${JSON.stringify(xml)})
       process.stdout.write(Buffer.from(bytes).toString('base64'), () => process.exit(0))`
     const there = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
