@@ -57,7 +57,7 @@ function draw(file, name, page) {
 
 async function sample(file) {
   const { reportPdf } = await import(`${root}report/dist/formats/pdf.js`)
-  const { reportXml } = await import(`${root}report/dist/formats/xml.js`)
+  const { reportXml } = await import(`${root}report/dist/formats/oscal.js`)
   const { reportData } = await import(`${root}test/dist/support/reports/report-data.js`)
   const data = reportData()
   writeFileSync(file, await reportPdf(data, reportXml(data)))

@@ -11,7 +11,8 @@ export async function render(data: ReportData): Promise<MadeReport> {
 
 async function bytesOf(data: ReportData): Promise<Uint8Array> {
   const { format } = data.report
-  if (format === 'json') return Buffer.from((await import('./json.js')).reportJson(data))
-  const xml = (await import('./xml.js')).reportXml(data)
+  const { reportJson, reportXml } = await import('./oscal.js')
+  if (format === 'json') return Buffer.from(reportJson(data))
+  const xml = reportXml(data)
   return format === 'xml' ? Buffer.from(xml) : (await import('./pdf.js')).reportPdf(data, xml)
 }

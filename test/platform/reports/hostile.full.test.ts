@@ -1,8 +1,7 @@
 // Hostile texts from the API to each format: what the platform accepts comes back whole, and nothing breaks a report.
 import type { RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { reportJson } from '../../../report/formats/json.js'
-import { reportXml } from '../../../report/formats/xml.js'
+import { reportJson, reportXml } from '../../../report/formats/oscal.js'
 import { nastyTexts } from '../../support/engine/nasty-text.js'
 import { contentOf, propertiesOfJson, propertiesOfTree, treeByXmlJs } from '../../support/reports/oscal.js'
 import { openReportLog, startReportPlatform } from '../../support/reports/report-log.js'
