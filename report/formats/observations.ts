@@ -10,7 +10,6 @@ import { observationId } from '../sections/section.js'
 import { sections } from '../sections/sections.js'
 
 const observed = sections.flatMap(({ oscal = [] }) => oscal)
-const inOrder = observed.filter(({ isOfLog }) => isOfLog).concat(observed.filter(({ isOfLog }) => !isOfLog))
 
 /** Sections first, then rows. */
 export function* observations(data: ReportData): Generator<Assembly> {
@@ -21,7 +20,7 @@ export function* observations(data: ReportData): Generator<Assembly> {
     origins: [{ actors: [{ type: 'assessment-platform', 'actor-uuid': partId(id, 'platform') }] }],
     collected: schemaTime(as_of),
   }
-  for (const { at, title, sentences, map, list } of inOrder)
+  for (const { at, title, sentences, map, list } of observed)
     yield {
       uuid: observationId(id, at),
       title,

@@ -11,7 +11,6 @@ export const activity: Section = {
     at: 'activity',
     title: 'Activity',
     sentences: ({ summary }) => [`${counted(summary.steps, 'step')} in ${counted(summary.tasks, 'task')}.`],
-    isOfLog: true,
     map: 'step_types',
   },
 }

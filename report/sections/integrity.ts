@@ -18,7 +18,6 @@ export const integrity: Section = {
       verdict === 'whole' ? 'The record is whole.' : 'The verification of the record found problems.',
       `${counted(rehashed, 'record')} hashed again; the signed tree has ${counted(cut_off, 'entry', 'entries')}.`,
     ],
-    isOfLog: true,
     map: 'leaves',
     list: observedList('problems.rows', ({ integrity: { problems } }) => problems.rows, problem),
   },

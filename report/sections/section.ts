@@ -27,8 +27,6 @@ export interface Observation {
   readonly at: ContentPart
   readonly title: string
   readonly sentences: (data: ReportData) => readonly string[]
-  /** True if it describes the log as a whole: such observations precede the others. */
-  readonly isOfLog?: true
   /** The path from the part of numbers by name, whose names are data. */
   readonly map?: string
   readonly list?: ObservedList
