@@ -38,7 +38,7 @@ export interface Resources {
 /** Receives messages of the driver, such as a lost connection. */
 export type Remark = (message: string) => void
 
-/** Statements of one transaction, without a query builder: ingestion runs thousands per second. */
+/** Statements of one transaction, as text: ingestion runs thousands per second. */
 export interface Transaction {
   readonly query: <Row = Record<string, unknown>>(text: string, values?: readonly unknown[]) => Promise<Row[]>
   /** Runs `work` once the transaction has committed. */

@@ -1,6 +1,17 @@
-// Pages of lists, with the total of the list.
+// Lists with filters: the rows of an organization as a query of Knex, which a transaction runs.
+import knexModule, { type Knex } from 'knex'
 import type { Transaction } from './db.js'
-import { type Filters, readByIndex } from './sql.js'
+import type { Scope } from './scope.js'
+import { readByIndex } from './sql.js'
+
+/** A query that takes further conditions. Only `read`, `total` and `page` run it: to await it rejects. */
+export type List = Knex.QueryBuilder
+
+/** One or several conditions, for `where` of a list. */
+export type Condition = Knex.QueryCallback
+
+/** Values of a list by the name of the filter, from the query of a request. */
+export type Filter = Readonly<Record<string, string>>
 
 export interface Page {
   readonly limit: number
@@ -13,11 +24,67 @@ export interface Listed<T> {
   readonly total: number
 }
 
-/** Conditions of a list by name, from the query of a request. */
-export type Filter = Readonly<Record<string, string>>
+/** Without a connection. */
+const knex = knexModule.knex({ client: 'pg' })
 
-interface Listing {
-  readonly table: string
+/** The rows of the organization in a table: `agents`, `agents a`, or one with others that are joined to it. */
+export function rowsOf({ org_id }: Scope, tables: string): List {
+  const [name, alias = name] = tables.split(' ')
+  return knex(raw(tables)).where(`${alias}.org_id`, org_id)
+}
+
+/** SQL as it is written; `?` stands for a value or a query, so that operators with a question mark are written `\\?`. */
+export function raw(text: string, values: readonly Knex.RawBinding[] = []): Knex.Raw {
+  return knex.raw(text, values)
+}
+
+/** Columns that have these values; a column whose value is undefined may have any. */
+export function equal(values: Readonly<Record<string, string | number | undefined>>): Condition {
+  return (list) => {
+    for (const [column, value] of Object.entries(values)) if (value !== undefined) list.where(column, value)
+  }
+}
+
+/** A column that has one of the values of a text with commas, if it is given. */
+export function among(column: string, text: string | undefined): Condition {
+  return (list) => {
+    if (text !== undefined) list.whereIn(column, text.split(','))
+  }
+}
+
+export interface Range {
+  readonly first?: string | number | undefined
+  readonly end?: string | number | undefined
+}
+
+/** A column of at least `first` and below `end`, if they are given. */
+export function within(column: string, { first, end }: Range): Condition {
+  return (list) => {
+    if (first !== undefined) list.where(column, '>=', first)
+    if (end !== undefined) list.where(column, '<', end)
+  }
+}
+
+/** Names that begin with the text, if it is given, as a range of bytes: names are printable ASCII, which is below DEL. */
+export function beginning(column: string, text: string | undefined): Condition {
+  return (list) => {
+    if (text !== undefined)
+      list.whereRaw(`${column} collate "C" >= ? and ${column} collate "C" < ?`, [text, `${text}\x7f`])
+  }
+}
+
+export function read<Row>(tx: Transaction, query: List | Knex.Raw): Promise<Row[]> {
+  const { sql, bindings } = query.toSQL().toNative()
+  return tx.query<Row>(sql, bindings)
+}
+
+/** The number of rows, or another number that they have together, such as `sum(events)`. */
+export async function total(tx: Transaction, list: List, of = 'count(*)'): Promise<number> {
+  const [row] = await read<{ total: number }>(tx, list.clone().select(raw(`coalesce(${of}, 0)::float8 as total`)))
+  return row?.total ?? 0
+}
+
+interface Order {
   readonly columns: string
   readonly key: string
   readonly newest_first: boolean
@@ -26,20 +93,13 @@ interface Listing {
 /** One page in the order of the key, which is unique, so that pages neither repeat nor skip rows. */
 export async function page<T>(
   tx: Transaction,
-  { table, columns, key, newest_first }: Listing,
-  where: Filters,
+  list: List,
+  { columns, key, newest_first }: Order,
   { limit, after }: Page,
 ): Promise<Listed<T>> {
   await readByIndex(tx)
-  const [count] = await tx.query<{ total: number }>(
-    `select count(*)::int as total from ${table} where ${where.text}`,
-    where.values,
-  )
-  where.add(`${key} ${newest_first ? '<' : '>'} ?`, after ?? undefined)
-  const order = `${key} ${newest_first ? 'desc' : 'asc'}`
-  const rows = await tx.query<T>(
-    `select ${columns} from ${table} where ${where.text} order by ${order} limit ${limit}`,
-    where.values,
-  )
-  return { rows, total: count?.total ?? 0 }
+  const all = await total(tx, list)
+  if (after !== null) list.where(key, newest_first ? '<' : '>', after)
+  const rows = list.orderBy(key, newest_first ? 'desc' : 'asc').limit(limit)
+  return { rows: await read<T>(tx, rows.select(raw(columns))), total: all }
 }

@@ -23,43 +23,6 @@ export function insertRows(table: string, columns: Readonly<Record<string, strin
   return `insert into ${table} (${names.join(', ')}) select * from unnest(${arrays.join(', ')})`
 }
 
-export interface Filters {
-  text: string
-  readonly values: unknown[]
-  readonly add: (condition: string, value: unknown) => Filters
-  /** Limits the column to at least `first` and below `end`, where they are given. */
-  readonly addRange: (
-    column: string,
-    range: { readonly first?: string | number | undefined; readonly end?: string | number | undefined },
-  ) => Filters
-  readonly addText: (condition: string | null) => Filters
-}
-
-/** A chain of conditions. A condition with an undefined value is left out; `?` stands for the value. */
-export function filters(values: unknown[], text: string): Filters {
-  const chain: Filters = {
-    text,
-    values,
-    add: (condition, value) => {
-      if (value === undefined) return chain
-      values.push(value)
-      chain.text += ` and ${condition.replaceAll('?', `$${values.length}`)}`
-      return chain
-    },
-    addRange: (column, { first, end }) => chain.add(`${column} >= ?`, first).add(`${column} < ?`, end),
-    addText: (condition) => {
-      if (condition !== null) chain.text += ` and ${condition}`
-      return chain
-    },
-  }
-  return chain
-}
-
-/** The range of names that begin with `text`, in byte order: names are printable ASCII, which is below DEL. */
-export function namesFrom(text: string): { readonly first: string; readonly end: string } {
-  return { first: text, end: `${text}\x7f` }
-}
-
 /**
  * Disables sequential scans until the transaction ends. The planner can prefer one to count most rows of an organization,
  * although other organizations have rows, or the table has grown since its last statistics.

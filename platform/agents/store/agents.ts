@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 import type { RiskLevel } from '@svc/engine'
 import { type Agent, isoTime, type JsonMap } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { filters, utc } from '../../db/sql.js'
+import { utc } from '../../db/sql.js'
 
 /**
  * An agent as stored. `sent` holds the registered values without defaults; `operator_set` holds the values that members set
@@ -168,12 +168,12 @@ export async function setActive(scope: Scope, tx: Transaction, now: number, agen
 }
 
 export async function listAgents(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Agent>> {
-  const where = filters([scope.org_id], 'org_id = $1')
-    .add(`${declaredLevel} = ?`, filter.risk_classification)
-    .add('environment = ?', filter.environment)
-    .add('active = ?::boolean', filter.active)
-    .add('(position(lower(?) in lower(name)) > 0 or position(lower(?) in lower(agent_key)) > 0)', filter.q)
-  const listing = { table: 'agents', columns: agentColumns, key: 'agent_id', newest_first: false }
-  const { rows, total } = await page<AgentRow>(tx, listing, where, at)
+  const { q, risk_classification, environment, active } = filter
+  const agents = rowsOf(scope, 'agents').where(equal({ environment, active }))
+  if (risk_classification !== undefined) agents.whereRaw(`${declaredLevel} = ?`, [risk_classification])
+  if (q !== undefined)
+    agents.whereRaw('(position(lower(?) in lower(name)) > 0 or position(lower(?) in lower(agent_key)) > 0)', [q, q])
+  const order = { columns: agentColumns, key: 'agent_id', newest_first: false }
+  const { rows, total } = await page<AgentRow>(tx, agents, order, at)
   return { rows: rows.map(agentView), total }
 }

@@ -1,8 +1,9 @@
 // Recorded tasks as a replay reads them: which there are, how large they are, and their steps.
 import type { StoredHead } from '@svc/proof'
 import type { Transaction } from '../../db/db.js'
+import { raw, read, rowsOf, total, within } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { filters, readByIndex, utc } from '../../db/sql.js'
+import { readByIndex, utc } from '../../db/sql.js'
 import { rangeOf } from '../../ledger/log-range.js'
 import { lineColumns } from './stored-steps.js'
 
@@ -34,20 +35,14 @@ export async function lastTasks(
 ): Promise<LastTasks> {
   await readByIndex(tx)
   const indexOf = async (time: string | undefined) => (time === undefined ? undefined : firstIndexFrom(scope, tx, time))
-  const where = filters([scope.org_id], 'org_id = $1')
-    .add('agent_id = ?', agent_id ?? undefined)
-    .add('last_log_index >= ?', await indexOf(from))
-    .add('first_log_index < ?', await indexOf(to))
-  const tasks = await tx.query<RecordedTask>(
-    `select ${taskColumns} from task_heads where ${where.text} order by last_log_index desc limit ${limit}`,
-    where.values,
-  )
+  const found = rowsOf(scope, 'task_heads')
+    .where(within('last_log_index', { first: await indexOf(from) }))
+    .where(within('first_log_index', { end: await indexOf(to) }))
+  if (agent_id !== null) found.where({ agent_id })
+  const last = found.clone().orderBy('last_log_index', 'desc').limit(limit)
+  const tasks = await read<RecordedTask>(tx, last.select(raw(taskColumns)))
   if ((from ?? to) === undefined || tasks.length < limit) return { tasks, more: 0 }
-  const [row] = await tx.query<{ total: number }>(
-    `select count(*)::int as total from task_heads where ${where.text}`,
-    where.values,
-  )
-  return { tasks, more: (row?.total ?? 0) - tasks.length }
+  return { tasks, more: (await total(tx, found)) - tasks.length }
 }
 
 /** A period from a time on: the log index of its first entry. */

@@ -45,13 +45,13 @@ export const manifestRoutes = [
     query,
     responses: { 200: 'manifest-list' },
     handle: async ({ scope, query }, { db }: GitParts) =>
-      withSnapshot(db, scope, (tx) => manifestsReply(scope, tx, null, query)),
+      withSnapshot(db, scope, (tx) => manifestsReply(scope, tx, undefined, query)),
   }),
 ]
 
-async function manifestsReply(scope: Scope, tx: Transaction, repo_id: number | null, query: Query) {
+async function manifestsReply(scope: Scope, tx: Transaction, repo_id: number | undefined, query: Query) {
   const { limit, after } = pageOf(query)
-  const valid = query.valid === undefined ? null : query.valid === 'true'
-  const { rows, total } = await listFiles(scope, tx, { repo_id, valid }, { limit, after: placeAfter(after) })
+  const filter = { repo_id, valid: query.valid }
+  const { rows, total } = await listFiles(scope, tx, filter, { limit, after: placeAfter(after) })
   return { status: 200, body: { manifests: rows, total, next_cursor: cursorOf(rows, limit) } }
 }

@@ -1,6 +1,7 @@
 // The manifests of connected repositories, as they were when the branch was last read.
 import type { ListedManifest } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
+import { equal, type Listed, read, rowsOf, total } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { readByIndex } from '../../db/sql.js'
 
@@ -38,24 +39,21 @@ export async function replaceFiles(
 export async function listFiles(
   scope: Scope,
   tx: Transaction,
-  { repo_id, valid }: { readonly repo_id: number | null; readonly valid: boolean | null },
+  filter: { readonly repo_id: number | undefined; readonly valid: string | undefined },
   {
     limit,
     after,
   }: { readonly limit: number; readonly after: { readonly repo_id: number; readonly path: string } | null },
-): Promise<{ readonly rows: readonly ListedManifest[]; readonly total: number }> {
-  const where = `f.org_id = $1 and f.manifest and ($2::bigint is null or f.repo_id = $2) and ($3::boolean is null or f.valid = $3)
-    and exists (select 1 from repositories r where r.org_id = f.org_id and r.id = f.repo_id and r.removed_at is null)`
-  const values = [scope.org_id, repo_id, valid]
+): Promise<Listed<ListedManifest>> {
   await readByIndex(tx)
-  const [count] = await tx.query<{ total: number }>(
-    `select count(*)::int as total from repository_files f where ${where}`,
-    values,
-  )
-  const rows = await tx.query<ListedManifest>(
-    `select f.repo_id, f.path, f.name, f.version, f.policies, f.blob_sha, f.size, f.valid, f.findings from repository_files f
-     where ${where} and ($4::bigint is null or (f.repo_id, f.path) > ($4, $5::text)) order by f.repo_id, f.path limit ${limit}`,
-    [...values, after?.repo_id ?? null, after?.path ?? ''],
-  )
-  return { rows, total: count?.total ?? 0 }
+  const files = rowsOf(scope, 'repository_files f')
+    .where(equal(filter))
+    .whereRaw(
+      `f.manifest and exists (
+         select 1 from repositories r where r.org_id = f.org_id and r.id = f.repo_id and r.removed_at is null)`,
+    )
+  const all = await total(tx, files)
+  if (after !== null) files.whereRaw('(f.repo_id, f.path) > (?, ?)', [after.repo_id, after.path])
+  files.select('repo_id', 'path', 'name', 'version', 'policies', 'blob_sha', 'size', 'valid', 'findings')
+  return { rows: await read(tx, files.orderBy(['repo_id', 'path']).limit(limit)), total: all }
 }

@@ -1,8 +1,8 @@
 // Connected repositories by GitHub's own ids.
 import type { Repository } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
+import { raw, read, rowsOf } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { filters } from '../../db/sql.js'
 
 /** A connection of a repository of GitHub. */
 export interface InstalledRow
@@ -26,11 +26,11 @@ export async function installedRepositories(
   tx: Transaction,
   { ids, installation_id, github_ids }: Wanted,
 ): Promise<InstalledRow[]> {
-  const where = filters([scope.org_id], 'org_id = $1 and removed_at is null and github_id is not null')
-    .add('id = any(?::bigint[])', ids)
-    .add('installation_id = ?', installation_id)
-    .add('github_id = any(?::bigint[])', github_ids ?? undefined)
-  return tx.query<InstalledRow>(`select ${columns} from repositories where ${where.text} order by id`, where.values)
+  const repositories = rowsOf(scope, 'repositories').whereNull('removed_at').whereNotNull('github_id')
+  if (ids !== undefined) repositories.whereRaw('id = any(?)', [[...ids]])
+  if (installation_id !== undefined) repositories.where({ installation_id })
+  if (github_ids) repositories.whereRaw('github_id = any(?)', [[...github_ids]])
+  return read<InstalledRow>(tx, repositories.orderBy('id').select(raw(columns)))
 }
 
 /** The paths that active assignments of a connection name: any file can be a manifest. */

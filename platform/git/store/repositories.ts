@@ -1,9 +1,9 @@
 // Connected repositories. The tokens and webhook secrets are sealed.
 import { type Condition, isoTime, type Repository } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { filters, utc } from '../../db/sql.js'
+import { utc } from '../../db/sql.js'
 import { nextIds } from '../../policies/store/policies.js'
 import type { Installation } from '../installations.js'
 
@@ -125,10 +125,10 @@ export async function listRepositories(
   filter: Filter,
   at: Page,
 ): Promise<Listed<Repository>> {
-  const where = filters([scope.org_id], 'org_id = $1 and removed_at is null')
-    .add('provider = ?', filter.provider)
-    .add('status = ?', filter.status)
-  return page<Repository>(tx, { table: 'repositories', columns, key: 'id', newest_first: false }, where, at)
+  const repositories = rowsOf(scope, 'repositories')
+    .whereNull('removed_at')
+    .where(equal({ provider: filter.provider, status: filter.status }))
+  return page<Repository>(tx, repositories, { columns, key: 'id', newest_first: false }, at)
 }
 
 export async function removeRepository(scope: Scope, tx: Transaction, now: number, id: number): Promise<void> {

@@ -1,9 +1,21 @@
 // Lists of incidents and their totals. Filters are plain comparisons, which indexes serve under row-level security.
 import type { Incident } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import type { Filter, Listed, Page } from '../../db/list.js'
+import {
+  among,
+  type Condition,
+  equal,
+  type Filter,
+  type Listed,
+  type Page,
+  raw,
+  read,
+  rowsOf,
+  total,
+  within,
+} from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { type Filters, filters, readByIndex } from '../../db/sql.js'
+import { readByIndex } from '../../db/sql.js'
 import { readLogSize } from '../../ledger/log.js'
 import { type IndexRange, rangeOf } from '../../ledger/log-range.js'
 import { incidentColumns } from './incidents.js'
@@ -20,18 +32,25 @@ export async function listIncidents(
 ): Promise<Listed<Incident>> {
   await readByIndex(tx)
   const names = filter.q === undefined ? undefined : await policyNames(scope, tx, filter.q)
-  const total = await totalOf(scope, tx, filter, names)
-  if (total === 0) return { rows: [], total }
-  const where = await conditions(scope, tx, filter, names)
-  where.add('log_index < ?', after ?? undefined)
+  const counted = onCounted(filter, names)
+  const range = await rangeOf(scope, tx, filter)
+  const all = await totalOf(scope, tx, filter, counted, range)
+  if (all === 0) return { rows: [], total: all }
+  const found = rowsOf(scope, 'incidents')
+    .where(counted)
+    .where(equal({ task_id: filter.task_id }))
+    .where(within('log_index', range))
+    .where(within('log_index', { end: after ?? undefined }))
+    .select('log_index')
+    .orderBy('log_index', 'desc')
+    .limit(limit)
   // The page is found in the index alone; rows of the table are read for it only.
-  const rows = await tx.query<Incident>(
-    `select ${incidentColumns} from incidents where org_id = $1 and log_index = any(array(
-       select log_index from incidents where ${where.text} order by log_index desc limit ${limit}
-     )) order by log_index desc, id limit ${limit}`,
-    where.values,
-  )
-  return { rows, total }
+  const incidents = rowsOf(scope, 'incidents')
+    .whereRaw('log_index = any(array?)', [found])
+    .select(raw(incidentColumns))
+    .orderByRaw('log_index desc, id')
+    .limit(limit)
+  return { rows: await read<Incident>(tx, incidents), total: all }
 }
 
 /** The names of policies with incidents that contain the text, in any case. */
@@ -44,63 +63,43 @@ async function policyNames({ org_id }: Scope, tx: Transaction, q: string): Promi
 }
 
 /** From the counts that the database keeps; with a time or a task, from the index of these incidents. */
-async function totalOf(scope: Scope, tx: Transaction, filter: Filter, names: string[] | undefined): Promise<number> {
-  if (filter.task_id !== undefined) return countIn(tx, await conditions(scope, tx, filter, names))
-  if (filter.from === undefined && filter.to === undefined) return keptTotal(scope, tx, filter, names)
-  const { first = 0, end = Number.MAX_SAFE_INTEGER } = await period(scope, tx, filter)
+async function totalOf(
+  scope: Scope,
+  tx: Transaction,
+  filter: Filter,
+  counted: Condition,
+  range: IndexRange,
+): Promise<number> {
+  const countIn = async (part: IndexRange) => {
+    // The planner may prefer to read all rows of the organization, which takes three times as long.
+    await tx.query('set local enable_bitmapscan = off')
+    const incidents = rowsOf(scope, 'incidents')
+      .where(counted)
+      .where(equal({ task_id: filter.task_id }))
+    return total(tx, incidents.where(within('log_index', part)))
+  }
+  if (filter.task_id !== undefined) return countIn(range)
+  const kept = () => total(tx, rowsOf(scope, 'incident_counts').where(counted), 'sum(incidents)')
+  if (filter.from === undefined && filter.to === undefined) return kept()
+  const { first = 0, end = Number.MAX_SAFE_INTEGER } = range
   const size = await readLogSize(scope, tx)
-  const countRange = (range: IndexRange) => countIn(tx, counted(scope, filter, names).addRange('log_index', range))
-  if (Math.min(end, size) - first <= size / 2) return countRange({ first, end })
+  if (Math.min(end, size) - first <= size / 2) return countIn({ first, end })
   // Fewer incidents are outside.
-  const before = first === 0 ? 0 : await countRange({ end: first })
-  const after = end >= size ? 0 : await countRange({ first: end })
-  return (await keptTotal(scope, tx, filter, names)) - before - after
-}
-
-async function keptTotal(scope: Scope, tx: Transaction, filter: Filter, names: string[] | undefined): Promise<number> {
-  const where = counted(scope, filter, names)
-  const [row] = await tx.query<{ total: number }>(
-    `select coalesce(sum(incidents), 0)::float8 as total from incident_counts where ${where.text}`,
-    where.values,
-  )
-  return row?.total ?? 0
-}
-
-/** Counts in an index: the planner may prefer to read all rows of the organization, which takes three times as long. */
-async function countIn(tx: Transaction, where: Filters): Promise<number> {
-  await tx.query('set local enable_bitmapscan = off')
-  const [row] = await tx.query<{ total: number }>(
-    `select count(*)::int as total from incidents where ${where.text}`,
-    where.values,
-  )
-  return row?.total ?? 0
-}
-
-async function conditions(scope: Scope, tx: Transaction, filter: Filter, names: string[] | undefined) {
-  const where = counted(scope, filter, names).add('task_id = ?', filter.task_id)
-  return where.addRange('log_index', await period(scope, tx, filter))
-}
-
-/** The log indexes of the incidents that were first seen in the time of the filter. */
-async function period(scope: Scope, tx: Transaction, { from, to }: Filter): Promise<IndexRange> {
-  if (from === undefined && to === undefined) return {}
-  return rangeOf(scope, tx, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) })
+  const before = first === 0 ? 0 : await countIn({ end: first })
+  const after = end >= size ? 0 : await countIn({ first: end })
+  return (await kept()) - before - after
 }
 
 /** The conditions on columns that the counts have as well. */
-function counted({ org_id }: Scope, filter: Filter, names: string[] | undefined): Filters {
-  const { min_severity } = filter
-  const least = min_severity === undefined ? undefined : severities.slice(severities.indexOf(min_severity))
-  return filters([org_id], 'org_id = $1')
-    .add('state = any(?::text[])', filter.state?.split(','))
-    .add('severity = any(?::text[])', filter.severity?.split(','))
-    .add('severity = any(?::text[])', least)
-    .add('agent_id = ?', filter.agent_id)
-    .add('policy_id = ?::bigint', filter.policy_id)
-    .add('manifest_id = ?', filter.manifest_id)
-    .add('rule_type = ?', filter.rule_type)
-    .add('scope = ?', filter.scope)
-    .add('mode = ?', filter.mode)
-    .add('effect = any(?::text[])', filter.effect?.split(','))
-    .add('policy_name = any(?::text[])', names)
+function onCounted(filter: Filter, names: string[] | undefined): Condition {
+  const { agent_id, policy_id, manifest_id, rule_type, scope, mode, min_severity } = filter
+  return (list) => {
+    list
+      .where(equal({ agent_id, policy_id, manifest_id, rule_type, scope, mode }))
+      .where(among('state', filter.state))
+      .where(among('severity', filter.severity))
+      .where(among('effect', filter.effect))
+    if (min_severity !== undefined) list.whereIn('severity', severities.slice(severities.indexOf(min_severity)))
+    if (names !== undefined) list.whereRaw('policy_name = any(?)', [names])
+  }
 }

@@ -3,7 +3,7 @@ import { type Effect, type IncidentOccurrence, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Listed, Page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { columnsOf, filters, insertRows, readByIndex, utc } from '../../db/sql.js'
+import { columnsOf, insertRows, readByIndex, utc } from '../../db/sql.js'
 import type { Question } from '../question.js'
 import type { IncidentKey } from './incidents.js'
 
@@ -153,13 +153,11 @@ export async function listOccurrences(
   { limit, after }: Page,
 ): Promise<Listed<IncidentOccurrence>> {
   await readByIndex(tx)
-  const where = filters([scope.org_id, incident.id], 'org_id = $1 and incident_id = $2')
-  where.add('number > ?', after ?? undefined)
   const rows = await tx.query<IncidentOccurrence>(
     `select number, log_id, nullif(step, 0) as step, ${utc('at')}, evaluation_id, is_evaluated,
        reported_as is not null as is_reported, reported_reason, effect, approved_by_step, settled_by_step
-     from incident_occurrences where ${where.text} order by number limit ${limit}`,
-    where.values,
+     from incident_occurrences where org_id = $1 and incident_id = $2 and number > $3 order by number limit ${limit}`,
+    [scope.org_id, incident.id, after ?? 0],
   )
   // The entry of a step that an engine alone found violated is the first one of this number in the task.
   const entries = await entriesOfSteps(

@@ -1,9 +1,9 @@
 // Assignments of manifests to agents. `repo_id` is null for the baseline.
 import { type Assignment, type Condition, type EffectivePolicies, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { filters, utc, utcText } from '../../db/sql.js'
+import { utc, utcText } from '../../db/sql.js'
 import { nextIds } from './policies.js'
 
 /** The state of an assignment that follows from its columns. */
@@ -235,11 +235,11 @@ export async function listAssignments(
   filter: Filter,
   at: Page,
 ): Promise<Listed<Assignment>> {
-  const where = filters([scope.org_id], 'a.org_id = $1 and a.removed_at is null')
-    .add('a.agent_id = ?', filter.agent_id)
-    .add('a.repo_id = ?::bigint', filter.repo_id)
-    .add(`${status} = ?`, filter.status)
-  return page<Assignment>(tx, { table: tables, columns, key: 'a.id', newest_first: false }, where, at)
+  const assignments = rowsOf(scope, tables)
+    .whereNull('a.removed_at')
+    .where(equal({ agent_id: filter.agent_id, repo_id: filter.repo_id }))
+  if (filter.status !== undefined) assignments.whereRaw(`${status} = ?`, [filter.status])
+  return page<Assignment>(tx, assignments, { columns, key: 'a.id', newest_first: false }, at)
 }
 
 /** Marks assignments of the baseline whose version is not the one of this build. */

@@ -3,9 +3,9 @@ import type { PolicyInput } from '@svc/engine'
 import { readPolicy } from '@svc/engine/parts'
 import { isoTime, type Policy } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { filters, utc } from '../../db/sql.js'
+import { utc } from '../../db/sql.js'
 import { endVersionsOf } from './policy-versions.js'
 import { stoppedAgents } from './stops.js'
 
@@ -183,20 +183,15 @@ export async function findPolicy(scope: Scope, tx: Transaction, id: number): Pro
 }
 
 export async function listPolicies(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Policy>> {
-  const { deleted, source } = filter
-  const where = filters([scope.org_id], 'org_id = $1')
-    .addText(`deleted_at is ${deleted === 'true' ? 'not null' : 'null'}`)
-    .addText(source === undefined ? null : `manifest_id is ${source === 'hand' ? 'null' : 'not null'}`)
-    .add('agent_id = ?', filter.agent_id)
-    .add('manifest_id = ?', filter.manifest_id)
-    .add('rule_type = ?', filter.rule_type)
-    .add('scope = ?', filter.scope)
-    .add('severity = ?', filter.severity)
-    .add('risk_classification = ?', filter.risk_classification)
-    .add('mode = ?', filter.mode)
-    .add('enabled = ?::boolean', filter.enabled)
-    .add('position(lower(?) in lower(name)) > 0', filter.q)
-  const listing = { table: 'policies', columns: shownColumns, key: 'id', newest_first: false }
-  const { rows, total } = await page<Policy>(tx, listing, where, at)
+  const { agent_id, manifest_id, rule_type, severity, risk_classification, mode, enabled, deleted, source, q } = filter
+  const policies = rowsOf(scope, 'policies')
+    .whereRaw(deleted === 'true' ? 'deleted_at is not null' : 'deleted_at is null')
+    .where(
+      equal({ agent_id, manifest_id, rule_type, scope: filter.scope, severity, risk_classification, mode, enabled }),
+    )
+  if (source !== undefined) policies.whereRaw(source === 'hand' ? 'manifest_id is null' : 'manifest_id is not null')
+  if (q !== undefined) policies.whereRaw('position(lower(?) in lower(name)) > 0', [q])
+  const order = { columns: shownColumns, key: 'id', newest_first: false }
+  const { rows, total } = await page<Policy>(tx, policies, order, at)
   return { rows: rows.map(withoutNull), total }
 }

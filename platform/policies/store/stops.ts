@@ -1,9 +1,9 @@
 // Stops, and the agents that they stop.
 import { isoTime, type Stop } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { filters, utc } from '../../db/sql.js'
+import { utc } from '../../db/sql.js'
 
 /** True if the stop `s` concerns the agent `a`, resumed or not. Removing an assignment does not end the stop of its manifest. */
 const concerns = `case s.target_kind when 'workspace' then true when 'agent' then a.agent_id = s.target_id
@@ -88,12 +88,11 @@ export async function findStop(scope: Scope, tx: Transaction, id: string): Promi
 }
 
 export function listStops(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Stop>> {
-  const where = filters([scope.org_id], 's.org_id = $1')
-    .addText(isMade)
-    .add('s.state = ?', filter.state)
-    .add('s.target_kind = ?', filter.target)
-    .add('s.target_id = ?', filter.target_id)
-  return page<Stop>(tx, { table: 'stops s', columns, key: 's.id', newest_first: true }, where, at)
+  const { state, target, target_id } = filter
+  const stops = rowsOf(scope, 'stops s')
+    .whereRaw(isMade)
+    .where(equal({ state, target_kind: target, target_id }))
+  return page<Stop>(tx, stops, { columns, key: 's.id', newest_first: true }, at)
 }
 
 export interface ConcernedAgent {

@@ -4,9 +4,9 @@ import type { ReportPlan } from '@svc/report'
 import type { Report } from '@svc/schemas'
 import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { filters, utc } from '../../db/sql.js'
+import { utc } from '../../db/sql.js'
 
 const columns = `id, status, progress, format, ${utc('period_from', '"from"')}, ${utc('period_to', '"to"')}, counted_by as by,
   agent_ids, cut_off, root, requested_by, ${utc('created_at')}, ${utc('ready_at')}, bytes, sha256, log_index, error`
@@ -26,9 +26,8 @@ export interface NumberedReport extends Report {
 }
 
 export function listReports(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<NumberedReport>> {
-  const where = filters([scope.org_id], 'org_id = $1').add('status = ?', filter.status).add('format = ?', filter.format)
-  const listing = { table: 'reports', columns: `number, ${columns}`, key: 'number', newest_first: true }
-  return page<NumberedReport>(tx, listing, where, at)
+  const reports = rowsOf(scope, 'reports').where(equal({ status: filter.status, format: filter.format }))
+  return page<NumberedReport>(tx, reports, { columns: `number, ${columns}`, key: 'number', newest_first: true }, at)
 }
 
 /** The number of reports that wait for their run or are in it. */

@@ -2,9 +2,9 @@
 import type { Action } from '@svc/schemas'
 import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
-import { filters, utc, utcText } from '../../../db/sql.js'
+import { utc, utcText } from '../../../db/sql.js'
 import type { Conditions } from '../matching.js'
 
 const columns = `id, name, triggers as "on", min_severity, agent_ids, to_jsonb(policy_ids) as policy_ids, kind, config, enabled,
@@ -50,10 +50,9 @@ async function actionAt({ org_id }: Scope, tx: Transaction, id: string, more: st
 }
 
 export function listActions(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Action>> {
-  const where = filters([scope.org_id], 'org_id = $1 and deleted_at is null')
-    .add('enabled = ?::boolean', filter.enabled)
-    .add('kind = ?', filter.kind)
-  return page<Action>(tx, { table: 'actions', columns, key: 'id', newest_first: true }, where, at)
+  const { enabled, kind } = filter
+  const actions = rowsOf(scope, 'actions').whereNull('deleted_at').where(equal({ enabled, kind }))
+  return page<Action>(tx, actions, { columns, key: 'id', newest_first: true }, at)
 }
 
 export async function countActions(scope: Scope, tx: Transaction): Promise<number> {

@@ -1,9 +1,9 @@
 // Deliveries as people read and change them, and how they begin.
 import { type Delivery, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
-import { columnsOf, filters, utc, utcText } from '../../../db/sql.js'
+import { columnsOf, utc, utcText } from '../../../db/sql.js'
 
 export interface NewDelivery {
   readonly id: string
@@ -61,8 +61,10 @@ export function listDeliveries(
   filter: Filter,
   at: Page,
 ): Promise<Listed<PlacedDelivery>> {
-  const where = filters([scope.org_id, action_id], 'org_id = $1 and action_id = $2').add('state = ?', filter.state)
-  return page<PlacedDelivery>(tx, { table: 'deliveries', columns, key: 'position', newest_first: true }, where, at)
+  const deliveries = rowsOf(scope, 'deliveries')
+    .where({ action_id })
+    .where(equal({ state: filter.state }))
+  return page<PlacedDelivery>(tx, deliveries, { columns, key: 'position', newest_first: true }, at)
 }
 
 /** With its body; null for an unknown one. */

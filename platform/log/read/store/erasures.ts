@@ -2,9 +2,9 @@
 import { covers, openedLeaf, removalAuthorizationIn, type StoredRecord } from '@svc/proof'
 import type { Erasure, ViolationDetails } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
-import { filters, insertRows, utc } from '../../../db/sql.js'
+import { insertRows, utc } from '../../../db/sql.js'
 
 /** An entry of a task. */
 export interface TaskEntry {
@@ -178,6 +178,6 @@ export async function erasedOf(scope: Scope, tx: Transaction, task_id: string) {
 }
 
 export async function listErasures(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Erasure>> {
-  const where = filters([scope.org_id], 'org_id = $1').add('task_id = ?', filter.task_id)
-  return page<Erasure>(tx, { table: 'erasures', columns: erasureColumns, key: 'id', newest_first: true }, where, at)
+  const erasures = rowsOf(scope, 'erasures').where(equal({ task_id: filter.task_id }))
+  return page<Erasure>(tx, erasures, { columns: erasureColumns, key: 'id', newest_first: true }, at)
 }

@@ -1,8 +1,9 @@
 // Finds the entries of a page of the log with indexes only, for every combination of filters.
 import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
+import { beginning, equal, type List, raw, read, rowsOf, within } from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
-import { filters, namesFrom, utc } from '../../../db/sql.js'
+import { utc } from '../../../db/sql.js'
 import { type IndexRange, rangeOf } from '../../../ledger/log-range.js'
 
 export interface LogFilter {
@@ -39,11 +40,11 @@ export async function findEntries(
   return q === undefined ? newest(scope, tx, filter, page, limit) : ofNamed(scope, tx, { ...filter, q }, page, limit)
 }
 
-function conditions(scope: Scope, { agent_id, step_type }: LogFilter, range: IndexRange) {
-  return filters([scope.org_id], 'e.org_id = $1')
-    .add('e.agent_id = ?', agent_id)
-    .add('e.step_type = ?', step_type)
-    .addRange('e.log_index', range)
+function matching(scope: Scope, { agent_id, step_type }: LogFilter, range: IndexRange): List {
+  return rowsOf(scope, 'log_entries e')
+    .where(equal({ agent_id, step_type }))
+    .where(within('e.log_index', range))
+    .select(raw(columns))
 }
 
 /** Ordered by seq, as the index of a task is; log indexes are in the same order. */
@@ -55,14 +56,13 @@ async function ofTask(
   limit: number,
   after: number | null,
 ): Promise<FoundEntry[]> {
-  const where = conditions(scope, filter, range)
-    .add('e.task_id = ?', filter.task_id)
-    .addRange('e.task_id collate "C"', filter.q === undefined ? {} : namesFrom(filter.q))
-    .add('e.seq > ?', after ?? undefined)
-  return tx.query<FoundEntry>(
-    `select ${columns} from log_entries e where ${where.text} order by e.seq limit ${limit}`,
-    where.values,
-  )
+  const entries = matching(scope, filter, range)
+    .where(equal({ task_id: filter.task_id }))
+    .where(beginning('e.task_id', filter.q))
+    .orderBy('e.seq')
+    .limit(limit)
+  if (after !== null) entries.where('e.seq', '>', after)
+  return read<FoundEntry>(tx, entries)
 }
 
 /**
@@ -78,12 +78,8 @@ async function newest(
 ): Promise<FoundEntry[]> {
   const found: FoundEntry[] = []
   for (const month of await monthsOf(scope, tx, range)) {
-    const where = conditions(scope, filter, range).addRange('e.received_at', month)
-    const rows = await tx.query<FoundEntry>(
-      `select ${columns} from log_entries e where ${where.text} order by e.log_index desc limit ${limit - found.length}`,
-      where.values,
-    )
-    found.push(...rows)
+    const entries = matching(scope, filter, range).where(within('e.received_at', month))
+    found.push(...(await read<FoundEntry>(tx, entries.orderBy('e.log_index', 'desc').limit(limit - found.length))))
     if (found.length >= limit) break
   }
   return found
@@ -166,57 +162,52 @@ async function ofTasks(
   limit: number,
 ): Promise<FoundEntry[]> {
   if (tasks.length === 0) return []
-  const where = conditions(scope, filter, range)
-  const given = where.values.length
   const since = tasks.map(({ first_received_at }) => first_received_at)
   const until = tasks.map(({ last_received_at }) => last_received_at)
   // The times of all tasks exclude partitions at planning time; the times of one task exclude them at run time.
-  return tx.query<FoundEntry>(
+  const ofTask = matching(scope, filter, range)
+    .whereRaw('e.task_id = t.task_id and e.received_at between t.since and t.until')
+    .whereRaw('e.received_at between ? and ?', [since.toSorted()[0] ?? '', until.toSorted().at(-1) ?? ''])
+    .orderBy('e.seq', 'desc')
+    .limit(limit)
+  const entries = raw(
     `select e.log_index, e.task_id, e.received_at
-     from unnest($${given + 1}::text[], $${given + 2}::timestamptz[], $${given + 3}::timestamptz[]) as t(task_id, since, until)
-     cross join lateral (
-       select ${columns} from log_entries e
-       where ${where.text} and e.task_id = t.task_id and e.received_at between t.since and t.until
-         and e.received_at between $${given + 4} and $${given + 5}
-       order by e.seq desc limit ${limit}
-     ) e order by e.log_index desc limit ${limit}`,
-    [...where.values, tasks.map(({ task_id }) => task_id), since, until, since.toSorted()[0], until.toSorted().at(-1)],
+     from unnest(?::text[], ?::timestamptz[], ?::timestamptz[]) as t(task_id, since, until)
+     cross join lateral ? e order by e.log_index desc limit ${limit}`,
+    [tasks.map(({ task_id }) => task_id), since, until, ofTask],
   )
+  return read<FoundEntry>(tx, entries)
 }
 
-function namedTasks(scope: Scope, { q, agent_id }: LogFilter, { first }: IndexRange) {
-  return filters([scope.org_id], 't.org_id = $1')
-    .addRange('t.task_id collate "C"', q === undefined ? {} : namesFrom(q))
-    .add('t.agent_id = ?', agent_id)
-    .add('t.last_log_index >= ?', first)
+function namedTasks(scope: Scope, { q, agent_id }: LogFilter, { first }: IndexRange): List {
+  return rowsOf(scope, 'task_heads t')
+    .where(beginning('t.task_id', q))
+    .where(equal({ agent_id }))
+    .where(within('t.last_log_index', { first }))
 }
-
-const taskColumns = `t.task_id, t.last_log_index, ${utc('t.first_received_at')}, ${utc('t.last_received_at')}`
 
 /** One index look-up per row, so that only the tasks of the page are fetched. */
-const taskAtIndex = `cross join lateral (
-  select h.* from task_heads h where h.org_id = $1 and h.last_log_index = p.last_log_index limit 1
-) t`
+function readTasks(tx: Transaction, tasks: List): Promise<NamedTask[]> {
+  const times = `${utc('t.first_received_at')}, ${utc('t.last_received_at')}`
+  const found = raw(
+    `select t.task_id, t.last_log_index, ${times} from ? p cross join lateral (
+       select h.* from task_heads h where h.org_id = p.org_id and h.last_log_index = p.last_log_index limit 1
+     ) t`,
+    [tasks.select('t.org_id', 't.last_log_index')],
+  )
+  return read<NamedTask>(tx, found)
+}
 
 /** Tasks whose last entry is below the end of the range, newest first. */
 function endedBefore(scope: Scope, tx: Transaction, filter: LogFilter, range: IndexRange, count: number) {
-  const where = namedTasks(scope, filter, range).add('t.last_log_index < ?', range.end)
-  return tx.query<NamedTask>(
-    `select ${taskColumns} from (
-       select t.last_log_index from task_heads t where ${where.text} order by t.last_log_index desc limit ${count}
-     ) p ${taskAtIndex}`,
-    where.values,
-  )
+  const tasks = namedTasks(scope, filter, range).where(within('t.last_log_index', { end: range.end }))
+  return readTasks(tx, tasks.orderBy('t.last_log_index', 'desc').limit(count))
 }
 
 /** Tasks with entries on both sides of the end of the range. */
 async function activeAcross(scope: Scope, tx: Transaction, filter: LogFilter, range: IndexRange) {
-  if (range.end === undefined) return []
-  const where = namedTasks(scope, filter, range)
-    .add('t.last_log_index >= ?', range.end)
-    .add('t.first_log_index < ?', range.end)
-  return tx.query<NamedTask>(
-    `select ${taskColumns} from (select t.last_log_index from task_heads t where ${where.text}) p ${taskAtIndex}`,
-    where.values,
-  )
+  const { end } = range
+  if (end === undefined) return []
+  const tasks = namedTasks(scope, filter, range)
+  return readTasks(tx, tasks.where('t.last_log_index', '>=', end).where('t.first_log_index', '<', end))
 }

@@ -2,10 +2,11 @@
 import { afterSizeIn, type PublishedRoots, type StoredEntry, type StoredLeaf, type StoredPayload } from '@svc/proof'
 import { type TaskSummary, taskStatus } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
+import { beginning, equal, type List, raw, read, rowsOf, total, within } from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
-import { type Filters, filters, namesFrom, readByIndex, utc } from '../../../db/sql.js'
+import { readByIndex, utc } from '../../../db/sql.js'
 import { entrySelect } from '../../../ledger/log.js'
-import { rangeOf } from '../../../ledger/log-range.js'
+import { type IndexRange, rangeOf } from '../../../ledger/log-range.js'
 import { withZone } from '../../../ledger/stored-step.js'
 import { publishedRoots } from '../../publish/store/checkpoints.js'
 
@@ -35,89 +36,78 @@ export async function listTasks(
   overdue: string,
 ) {
   await readByIndex(tx)
-  const total = await countTasks(scope, tx, filter, overdue)
-  if (page.skip >= total) return { tasks: [], total }
-  const where = await conditions(scope, tx, filter, overdue)
-  const last = where.values.push(overdue)
+  const since = filter.unfinished === undefined ? 0 : ((await rangeOf(scope, tx, { from: overdue })).first ?? 0)
+  const period = { ...(await rangeOf(scope, tx, filter)), since }
+  const all = await countTasks(scope, tx, filter, period)
+  if (page.skip >= all) return { tasks: [], total: all }
+  const found = matching(scope, filter, period)
+    .select('t.org_id', 't.last_log_index')
+    .orderBy('t.last_log_index', 'desc')
+    .limit(page.limit)
+    .offset(page.skip)
   // Skipped tasks are read in the index only; the tasks of the page are fetched.
-  const rows = await tx.query<Row>(
+  const tasks = raw(
     `select t.task_id, t.agent_id, a.name as agent_name, a.environment, t.seq as step_count, t.first_ts, t.last_ts,
-       t.has_end, t.has_error, (not t.has_end and not t.has_error and t.last_received_at < $${last}::timestamptz) as unfinished
-     from (
-       select t.org_id, t.last_log_index from task_heads t where ${where.text}
-       order by t.last_log_index desc limit ${page.limit} offset ${page.skip}
-     ) p
+       t.has_end, t.has_error, (not t.has_end and not t.has_error and t.last_received_at < ?::timestamptz) as unfinished
+     from ? p
      cross join lateral (
        select h.* from task_heads h where h.org_id = p.org_id and h.last_log_index = p.last_log_index limit 1
      ) t
      join agents a on a.org_id = t.org_id and a.agent_id = t.agent_id order by t.last_log_index desc`,
-    where.values,
+    [overdue, found],
   )
-  return { tasks: rows.map(summary), total }
+  return { tasks: (await read<Row>(tx, tasks)).map(summary), total: all }
 }
 
-/** Times become log indexes, because an index on the last log index of each task returns tasks in order. */
-async function conditions(scope: Scope, tx: Transaction, filter: TaskFilter, overdue: string): Promise<Filters> {
-  const { first, end } = await rangeOf(scope, tx, filter)
-  const where = filters([scope.org_id], 't.org_id = $1')
-    .add('t.agent_id = ?', filter.agent_id)
-    .add(
-      't.agent_id in (select a.agent_id from agents a where a.org_id = $1 and a.environment = ?)',
-      filter.environment,
-    )
-    .add('t.last_log_index >= ?', first)
-    .add('t.first_log_index < ?', end)
-    .addRange('t.task_id collate "C"', filter.q === undefined ? {} : namesFrom(filter.q))
-    .addText(filter.status === undefined ? null : (statusSql[filter.status] ?? null))
-  if (filter.unfinished === undefined) return where
-  const { first: since } = await rangeOf(scope, tx, { from: overdue })
-  return filter.unfinished === 'true'
-    ? where.addText(running).add('t.last_log_index < ?', since)
-    : where.add('(t.has_end or t.has_error or t.last_log_index >= ?)', since)
+/** The log indexes of a period, and the one before which the last step of an unfinished task is. */
+interface Period extends IndexRange {
+  readonly since: number
+}
+
+/** Times are log indexes, because an index on the last log index of each task returns tasks in order. */
+function matching(scope: Scope, filter: TaskFilter, { first, end, since }: Period): List {
+  const tasks = rowsOf(scope, 'task_heads t')
+    .where(equal({ agent_id: filter.agent_id }))
+    .where(within('last_log_index', { first }))
+    .where(within('first_log_index', { end }))
+    .where(beginning('task_id', filter.q))
+  if (filter.environment !== undefined) tasks.whereIn('agent_id', agentsIn(scope, filter.environment))
+  const isOfStatus = statusSql[filter.status ?? '']
+  if (isOfStatus !== undefined) tasks.whereRaw(isOfStatus)
+  if (filter.unfinished === 'true') tasks.whereRaw(running).where('last_log_index', '<', since)
+  if (filter.unfinished === 'false') tasks.whereRaw('(t.has_end or t.has_error or t.last_log_index >= ?)', [since])
+  return tasks
+}
+
+function agentsIn(scope: Scope, environment: string): List {
+  return rowsOf(scope, 'agents').where({ environment }).select('agent_id')
 }
 
 const countSql: Readonly<Record<string, string>> = {
-  all: 'c.running + c.completed + c.failed',
-  error: 'c.failed',
-  completed: 'c.completed',
-  running: 'c.running',
+  all: 'running + completed + failed',
+  error: 'failed',
+  completed: 'completed',
+  running: 'running',
 }
 
 /** From the counts that the database keeps; other filters count with an index. */
-async function countTasks(scope: Scope, tx: Transaction, filter: TaskFilter, overdue: string): Promise<number> {
-  const { from, to, q, unfinished } = filter
-  if (q !== undefined || unfinished !== undefined) return countIn(tx, await conditions(scope, tx, filter, overdue))
-  if (from === undefined && to === undefined) return keptTotal(scope, tx, filter)
-  if (from === undefined && filter.agent_id === undefined) return countUntil(scope, tx, filter, overdue)
-  return countIn(tx, await conditions(scope, tx, filter, overdue))
-}
-
-async function keptTotal(scope: Scope, tx: Transaction, { agent_id, environment, status }: TaskFilter) {
-  const where = filters([scope.org_id], 'c.org_id = $1')
-    .add('c.agent_id = ?', agent_id)
-    .add('c.agent_id in (select a.agent_id from agents a where a.org_id = $1 and a.environment = ?)', environment)
-  const [row] = await tx.query<{ total: number }>(
-    `select coalesce(sum(${countSql[status ?? 'all']}), 0)::float8 as total from task_counts c where ${where.text}`,
-    where.values,
+async function countTasks(scope: Scope, tx: Transaction, filter: TaskFilter, period: Period): Promise<number> {
+  const { agent_id, from, to, q, unfinished } = filter
+  const isKept = q === undefined && unfinished === undefined
+  if (isKept && from === undefined && to === undefined) return keptTotal(scope, tx, filter)
+  if (!isKept || from !== undefined || agent_id !== undefined) return total(tx, matching(scope, filter, period))
+  // Most periods end lately: few tasks began after them, and those are among the latest.
+  const first = period.end
+  const later = matching(scope, filter, { ...period, first, end: undefined }).where(
+    within('first_log_index', { first }),
   )
-  return row?.total ?? 0
+  return (await keptTotal(scope, tx, filter)) - (await total(tx, later))
 }
 
-/** Most periods end lately: few tasks began after them, and those are among the latest. */
-async function countUntil(scope: Scope, tx: Transaction, { to = '', ...filter }: TaskFilter, overdue: string) {
-  const { end } = await rangeOf(scope, tx, { to })
-  const later = (await conditions(scope, tx, filter, overdue))
-    .add('t.last_log_index >= ?', end)
-    .add('t.first_log_index >= ?', end)
-  return (await keptTotal(scope, tx, filter)) - (await countIn(tx, later))
-}
-
-async function countIn(tx: Transaction, where: Filters): Promise<number> {
-  const [row] = await tx.query<{ total: number }>(
-    `select count(*)::int as total from task_heads t where ${where.text}`,
-    where.values,
-  )
-  return row?.total ?? 0
+function keptTotal(scope: Scope, tx: Transaction, { agent_id, environment, status }: TaskFilter): Promise<number> {
+  const counts = rowsOf(scope, 'task_counts').where(equal({ agent_id }))
+  if (environment !== undefined) counts.whereIn('agent_id', agentsIn(scope, environment))
+  return total(tx, counts, `sum(${countSql[status ?? 'all']})`)
 }
 
 type Row = Omit<TaskSummary, 'status'> & { readonly has_end: boolean; readonly has_error: boolean }

@@ -1,9 +1,9 @@
 // Legal holds: held tasks are neither erased nor pruned until the hold is released.
 import type { Hold } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
-import { filters, insertRows, utc } from '../../../db/sql.js'
+import { insertRows, utc } from '../../../db/sql.js'
 import { PlatformError } from '../../../errors.js'
 
 const holdColumns = `id, task_id, reason, placed_by, ${utc('placed_at')}, released_by, ${utc('released_at')}`
@@ -68,8 +68,7 @@ export async function assertNotHeld(scope: Scope, tx: Transaction, task_ids: rea
 }
 
 export async function listHolds(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Hold>> {
-  const where = filters([scope.org_id], 'org_id = $1')
-    .add('task_id = ?', filter.task_id)
-    .add('(released_at is null) = ?::boolean', filter.on)
-  return page<Hold>(tx, { table: 'holds', columns: holdColumns, key: 'id', newest_first: true }, where, at)
+  const holds = rowsOf(scope, 'holds').where(equal({ task_id: filter.task_id }))
+  if (filter.on !== undefined) holds.whereRaw('(released_at is null) = ?', [filter.on])
+  return page<Hold>(tx, holds, { columns: holdColumns, key: 'id', newest_first: true }, at)
 }
