@@ -101,7 +101,7 @@ function warningOf({ warn }: CheckingParts, { owner, name }: InstalledAt): Check
   return (problem) => warn(`a check of ${owner}/${name} could not be made: ${problem}`)
 }
 
-/** Where people see what the REST API describes: GitHub Enterprise Server has its API below `/api/v3`. */
+/** The address of the pages for people: GitHub Enterprise Server has its API below `/api/v3`. */
 function webAddressOf(api_url: string): string {
   return api_url === 'https://api.github.com' ? 'https://github.com' : api_url.replace(/\/api\/v3$/, '')
 }

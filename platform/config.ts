@@ -39,7 +39,7 @@ export interface Config {
   readonly log_host: string | null
   /** The folder of the signing key for checkpoints and of its signed state, outside the database. */
   readonly log_key_dir: string
-  /** Whether no process has the signing key of the database any more. */
+  /** True if no process has the signing key of the database any more. */
   readonly is_log_key_lost: boolean
   /** The folder of the bundles of pruned entries. */
   readonly archive_dir: string

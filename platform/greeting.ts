@@ -7,7 +7,7 @@ interface Greeted {
   /** A sign-in link; null when it must not be printed. */
   readonly link: string | null
   readonly isTerminal: boolean
-  /** Whether the first API key is still valid. */
+  /** True if the first API key is still valid. */
   readonly isKeyValid: boolean
 }
 

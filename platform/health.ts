@@ -35,9 +35,9 @@ export function openMeters(db: Database, started_at: number): Meters {
 }
 
 interface HealthParts extends Resources, Pick<Meters, 'started_at' | 'stopping'> {
-  /** What this process counts in memory. */
+  /** The counters that this process keeps in memory. */
   readonly counted: readonly { readonly metrics: () => readonly Metric[] }[]
-  /** What it reads for a scrape. */
+  /** The metrics that it reads for a scrape. */
   readonly sources: readonly MetricSource[]
   readonly version: string
   /** The commit that was built; null when that is not known. */
@@ -125,7 +125,7 @@ function answer(response: Response, path: string, status: number, body: object):
   response.status(status).json(body)
 }
 
-/** Whether the request has a valid credential of any kind; an invalid one counts as none. */
+/** True if the request has a valid credential of any kind; an invalid one counts as none. */
 async function hasCredential({ identify }: HealthParts, request: Request): Promise<boolean> {
   const { authorization } = request.headers
   if (authorization === undefined) return false
@@ -143,13 +143,13 @@ interface Probed {
   readonly connected: boolean
   readonly latency_ms: number | null
   readonly migration: string | null
-  /** Whether a log takes no entries. */
+  /** True if a log takes no entries. */
   readonly is_held: boolean
-  /** Whether the disk of the database or of a folder of this process is full. */
+  /** True if the disk of the database or of a folder of this process is full. */
   readonly is_full: boolean
 }
 
-/** How long one answer of the database is reused, ms. */
+/** The time in which one answer of the database is reused, ms. */
 const maxAgeMs = 1000
 
 /** Queries the database at most once per `maxAgeMs`. */

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** How long a request may take to arrive, ms: 8 MiB over a slow connection. */
+/** The maximum time for a request to arrive, ms: 8 MiB over a slow connection. */
 const requestTimeoutMs = 60_000
 /** Load balancers reuse idle connections for about a minute; a request on one that the platform has closed would fail. */
 const idleTimeoutMs = 75_000

@@ -52,11 +52,11 @@ export interface RunningPlatform {
   readonly listener: Server
   readonly credentials: Credentials
   readonly database: 'pglite' | 'postgresql'
-  /** What this process must share with the others of its database, and does not. */
+  /** Settings that this process must share with the others of its database, and does not. */
   readonly not_shared: readonly string[]
   /** A sign-in link for the owner of the first workspace; null when the owner has left it. Call after listening. */
   readonly ownerLink: () => Promise<string | null>
-  /** Whether the key of the first start is still valid. */
+  /** True if the key of the first start is still valid. */
   readonly isFirstKeyValid: () => Promise<boolean>
   /** Stops accepting requests, answers those in progress, then closes the database. */
   readonly close: () => Promise<void>

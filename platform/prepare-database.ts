@@ -1,4 +1,4 @@
-// What the database needs before it is used: rights, migrations, and the keys of its secrets.
+// Prepares the database before it is used: rights, migrations, and the keys of its secrets.
 import type { Config } from './config.js'
 import { type Database, withUnscopedTransaction } from './db/db.js'
 import { migrate } from './db/migrations/index.js'

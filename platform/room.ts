@@ -7,7 +7,7 @@ import type { ReadingParts } from './git/parts.js'
 import type { Route } from './http/route.js'
 import type { Job, Send } from './jobs/job.js'
 
-/** What a room can use from the start. */
+/** The parts that a room can use from the start. */
 export interface Ground extends Resources {
   readonly logger: Logger
   readonly config: Config

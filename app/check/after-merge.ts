@@ -30,7 +30,7 @@ export async function reportMerge(
   await runCheck({ checks, clock, warn, name: inForceName }, commit_sha, async () => contentOfMerge(await inForce()))
 }
 
-/** What is in force, and why names of agents are left out; null where they are shown. */
+/** The versions in force, and why names of agents are left out; null if they are shown. */
 export interface ShownInForce {
   readonly report: InForce
   readonly hidden: 'public' | 'setting' | null
@@ -111,7 +111,7 @@ function titleOf({ changed, kept, unchanged }: InForce['counts'], held: number):
   return `${state}: ${listed([first, ...others])}`
 }
 
-/** What the title means for the agents. */
+/** The meaning of the title for the agents. */
 function sentenceOf({ changed, kept, unchanged }: InForce['counts']): string {
   if (kept > 0)
     return '⚠️ **Not every agent has the version at the head of the branch.** Those below are governed by the version that they had.'

@@ -1,4 +1,4 @@
-// Which files of a repository a change touches, and their texts on both sides.
+// The files of a repository that a change touches, and their texts on both sides.
 import {
   isManifest,
   isTestFile,

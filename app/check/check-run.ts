@@ -117,7 +117,7 @@ function digestOf(annotations: CheckContent['annotations']): string {
   return createHash('sha256').update(JSON.stringify(annotations)).digest('hex').slice(0, 32)
 }
 
-/** Whether another try can help: GitHub or the platform was not available. */
+/** True if another try can help: GitHub or the platform was not available. */
 function canHeal(error: unknown): boolean {
   return faultOf(error)?.heals ?? true
 }

@@ -34,7 +34,7 @@ export interface CheckFacts {
   readonly pull_number: number | null
   readonly head_sha: string
   readonly base: { readonly branch: string; readonly commit: string }
-  /** Where people see the repository, without a slash at the end. */
+  /** The page of the repository, without a slash at the end. */
   readonly web_url: string
   /** Paths of the manifests, and of their tests, that differ. */
   readonly changed: readonly string[]
@@ -61,12 +61,12 @@ export interface CheckFacts {
   readonly settings_findings: readonly Finding[]
 }
 
-/** Where the files of the head are on the web. */
+/** The address of the files of the head on the web. */
 export function addressOf({ web_url, head_sha }: Pick<CheckFacts, 'web_url' | 'head_sha'>): string {
   return `${web_url}/blob/${head_sha}`
 }
 
-/** What makes a manifest unusable: a failed test does not. */
+/** The findings that make a manifest unusable: a failed test does not. */
 export function errorsOf({ findings }: Pick<Validation, 'findings'>): Finding[] {
   return findings.filter(({ severity, id }) => severity === 'error' && id !== 'test-failed')
 }
@@ -96,7 +96,7 @@ export function agentsByFate({ impact, diff, moves }: Pick<CheckFacts, 'impact' 
   }
 }
 
-/** Where a policy of this repository is: at the head, or in the base where the change removes it. */
+/** The place of a policy of this repository: at the head, or in the base if the change removes it. */
 export interface PolicyPlace {
   readonly file: string
   readonly line: number

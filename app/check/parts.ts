@@ -1,4 +1,4 @@
-// What a check reads from GitHub and writes to it. The clients behind these interfaces can do nothing else.
+// The reads and writes of a check at GitHub. The clients behind these interfaces can do nothing else.
 import type { ImpactReport, ImpactRequest, TreeEntry } from '@svc/platform'
 
 /** An account of GitHub. Of an account that was deleted, and of an author without an account, GitHub sends null. */
@@ -16,7 +16,7 @@ export interface PullRequest {
   readonly head_sha: string
   /** The branch that it would be merged into, without `refs/heads/`. */
   readonly base_ref: string
-  /** Whether the head is in another repository, which may be gone: anyone who reads a public repository can open one. */
+  /** True if the head is in another repository, which may be gone: anyone who reads a public repository can open one. */
   readonly is_fork: boolean
 }
 
@@ -55,7 +55,7 @@ export interface GithubReader {
   ) => Promise<{ readonly listed: readonly PullRequestCommit[]; readonly is_complete: boolean }>
   /** Every review of every page, the oldest first. */
   readonly reviews: (number: number) => Promise<readonly Review[]>
-  /** Whether an account may push to the repository: anyone may approve in a public one, also by a login that a person gave up. */
+  /** True if an account may push to the repository: anyone may approve in a public one, also by a login that a person gave up. */
   readonly canPush: (login: string) => Promise<boolean>
   /** When the pull request got another base branch, ms since 1970; 0 where it never did. */
   readonly baseChangedAt: (number: number) => Promise<number>
@@ -84,7 +84,7 @@ export interface CheckAnnotation {
   readonly message: string
 }
 
-/** What a check run shows: a title of at most 255 characters, summary and text of at most 65,535 each. */
+/** The text of a check run: a title of at most 255 characters, summary and text of at most 65,535 each. */
 export interface CheckOutput {
   readonly title: string
   readonly summary: string
@@ -133,7 +133,7 @@ export interface FollowedRepository {
   readonly assigned: ReadonlySet<string>
 }
 
-/** What a check uses. Nothing here can write but `checks`, and that only check runs. */
+/** The parts that a check uses. Nothing here can write but `checks`, and that only check runs. */
 export interface CheckParts {
   readonly reader: GithubReader
   readonly checks: Checks
@@ -141,7 +141,7 @@ export interface CheckParts {
   readonly followed: (branch: string) => Promise<FollowedRepository | null>
   /** Replays recorded tasks in read-only snapshots of the database. The same seed draws the same sample. */
   readonly impactOf: (request: ImpactRequest, seed: string) => Promise<ImpactReport>
-  /** Where people see the repository, without a slash at the end, such as `https://github.com/acme/policies`. */
+  /** The page of the repository, without a slash at the end, such as `https://github.com/acme/policies`. */
   readonly web_url: string
   /** Tells the operator why a check could not be made. */
   readonly warn: (problem: string) => void

@@ -18,10 +18,10 @@ import { policyLines, validatedSide } from './validated.js'
 export interface ChangeCommits {
   readonly base_branch: string
   readonly tip_sha: string
-  /** Where the change has parted from the base. */
+  /** The commit at which the change has parted from the base. */
   readonly fork_sha: string
   readonly head_sha: string
-  /** Whether the head comes from another repository. */
+  /** True if the head comes from another repository. */
   readonly is_fork: boolean
 }
 
@@ -135,7 +135,7 @@ async function readRules(read: CheckParts['reader']['read'], tree: Tree): Promis
   }
 }
 
-/** What is wrong with settings that the change writes: they do not apply yet, and would not after the merge. */
+/** Findings in the settings that the change writes: they do not apply yet, and would not after the merge. */
 async function settingsOfHead(read: CheckParts['reader']['read'], tree: Tree, paths: readonly string[]) {
   return paths.includes(settingsPath) || paths.includes(misnamedPath) ? (await settingsOf(read, tree)).findings : []
 }

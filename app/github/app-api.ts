@@ -1,4 +1,4 @@
-// What the App asks GitHub about itself: its owner, its installations, and the deliveries of its webhook.
+// Requests of the App to GitHub about itself: its owner, its installations, and the deliveries of its webhook.
 import { type AskGithub, orNull, SourceError } from '@svc/platform'
 import { idIn, membersOf, objectIn, textIn } from './members.js'
 import { listAll } from './pages.js'

@@ -4,7 +4,7 @@ import type { CheckRun, Checks } from '../check/parts.js'
 import { idIn, membersOf, objectIn, textIn } from './members.js'
 import { listAll } from './pages.js'
 
-/** What the token of a checks client may do. */
+/** The permissions of the token of a checks client. */
 export const checksPermissions = { checks: 'write' } as const
 
 /** Check runs of this App with one name on one commit. */

@@ -2,7 +2,7 @@
 import { type AskGithub, SourceError } from '@svc/platform'
 import { membersOf, textIn } from './members.js'
 
-/** What a token may do: permissions as GitHub names them. */
+/** The permissions of a token, as GitHub names them. */
 export type Permissions = Readonly<Record<string, 'read' | 'write'>>
 
 export interface TokenFor {

@@ -6,7 +6,7 @@ interface Listing {
   /** The member that holds the items; by default the answer is a list itself. */
   readonly member?: string
   readonly max_items: number
-  /** Whether items after this one are of no use. */
+  /** True if items after this one are of no use. */
   readonly isLast?: (item: unknown) => boolean
 }
 

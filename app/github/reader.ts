@@ -4,7 +4,7 @@ import type { Account, GithubReader, OpenPullRequest, PullRequest, PullRequestCo
 import { idIn, type Members, membersOf, objectIn, textIn } from './members.js'
 import { listAll } from './pages.js'
 
-/** What the token of a reader may do. */
+/** The permissions of the token of a reader. */
 export const readerPermissions = { contents: 'read', pull_requests: 'read', metadata: 'read' } as const
 
 /** GitHub lists no more commits of a pull request. */

@@ -8,7 +8,7 @@ export interface Connection {
   readonly branch: string
 }
 
-/** What handlers use. `installation_id` and `github_id` are GitHub's own. */
+/** The parts that handlers use. `installation_id` and `github_id` are GitHub's own. */
 export interface HandlerParts {
   readonly app_id: number
   /** The connections of a repository by an installation of the workspace; none for an installation that it does not have. */

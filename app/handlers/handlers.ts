@@ -19,7 +19,7 @@ export const handlers: readonly Handler[] = [
 
 const handled = new Set(handlers.flatMap(({ events }) => events))
 
-/** Whether a handler takes the event. */
+/** True if a handler takes the event. */
 export function isHandled(event: string, action: string | null): boolean {
   return handled.has(event) || (action !== null && handled.has(`${event}.${action}`))
 }

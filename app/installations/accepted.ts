@@ -14,7 +14,7 @@ export function leftOut({ installation_id, account }: Installation): string {
   return `the GitHub App is installed on ${quote(account.login)}, which does not own it: installation ${installation_id} is left out; to accept it, add the account to SVC_GITHUB_APP_ACCOUNTS and restart`
 }
 
-/** What the App needs, as the settings of the App name it. */
+/** The permissions that the App needs, by their names in its settings. */
 const neededPermissions = {
   contents: 'read',
   metadata: 'read',

@@ -7,7 +7,7 @@ const followAllName = 'follow-github-installations'
 
 interface Named {
   readonly installation_id: number
-  /** How often GitHub did not answer. */
+  /** The number of times that GitHub did not answer. */
   readonly tries: number
   readonly [name: string]: number
 }

@@ -10,13 +10,13 @@ interface Parts {
   readonly send: Send
   readonly app: Pick<AppApi, 'attemptsSince' | 'deliverAgain'>
   readonly repeats: Repeats
-  /** Whether a delivery of the event would be stored. */
+  /** True if a delivery of the event would be stored. */
   readonly isHandled: (event: string, action: string | null) => boolean
 }
 
 const missedName = 'ask-for-missed-deliveries'
 
-/** How soon after the start a process can receive deliveries, s. */
+/** The time after the start until a process can receive deliveries, s. */
 const startedAfterSeconds = 30
 /** GitHub keeps deliveries for three days. */
 const keptMs = 3 * 24 * 3600_000

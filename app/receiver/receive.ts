@@ -19,7 +19,7 @@ export interface ReceiverParts {
   readonly clock: () => number
   readonly send: Send
   readonly secrets: readonly string[]
-  /** Whether anything here handles the event. */
+  /** True if a handler takes the event. */
   readonly isHandled: (event: string, action: string | null) => boolean
 }
 

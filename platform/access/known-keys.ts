@@ -6,12 +6,12 @@ import { findKeyUnscoped, type KeyRow, touchKeyUnscoped } from './store/organiza
 
 type FindKey = (hash: Buffer) => Promise<KeyRow | null>
 
-/** How long a key is cached while this process receives notices of changed keys. */
+/** The time in which a key is cached while this process receives notices of changed keys. */
 const cacheTimeoutMs = 5000
-/** How long a key is cached while the connection for notices is lost. */
+/** The time in which a key is cached while the connection for notices is lost. */
 const disconnectedCacheTimeoutMs = 1000
 const maxKeys = 10_000
-/** How often the last use of a key is stored. */
+/** The time between two updates of the last use of a key. */
 const touchIntervalMs = 60_000
 
 /** Finds a key by its SHA-256, in the cache or in the database. */

@@ -17,7 +17,7 @@ export interface AdminParts {
 export interface AdminOperation {
   readonly name: string
   readonly summary: string
-  /** What the operation is about; null for the installation. */
+  /** The subject of the operation; null for the installation. */
   readonly argument: 'email' | null
   /** Returns the lines to print. Rejects with a PlatformError. */
   readonly run: (parts: AdminParts, email: string) => Promise<readonly string[]>

@@ -10,7 +10,7 @@ import { onLog } from './operator.js'
 
 interface RotationOptions {
   readonly reason: string
-  /** How long the old key signs beside the new one. */
+  /** The time in which the old key signs next to the new one. */
   readonly days: number
 }
 

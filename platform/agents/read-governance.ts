@@ -19,8 +19,8 @@ const agentsAtOnce = 20
 const rowsAtOnce = 500
 
 /**
- * What is known of the enforcement on each of these agents. The same query gives the same answer at any later time: nothing that
- * became known after the cut-off counts. Agents of other workspaces are left out.
+ * The enforcement on each of these agents, as far as it is known. The same query gives the same answer at any later time:
+ * nothing that became known after the cut-off counts. Agents of other workspaces are left out.
  */
 export async function readGovernance(
   scope: Scope,

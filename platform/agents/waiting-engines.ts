@@ -31,7 +31,7 @@ export type WaitResult =
 export interface WaitingEngines {
   /** A place for an engine, to give back; null when its key, its organization or this process has no place left. */
   readonly enter: (org_id: string, key_id: string) => (() => void) | null
-  /** What is known of the policies of an agent without a look at the database: the last that a waiting engine has. */
+  /** The policies of an agent as far as they are known without the database: the last that a waiting engine has. */
   readonly known: (org_id: string, agent_id: string) => Known | null
   /** The policies of an agent, loaded with those of other engines that ask meanwhile. */
   readonly load: LoadBatched

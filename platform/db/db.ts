@@ -14,14 +14,14 @@ import type { Scope } from './scope.js'
 
 export interface Database {
   readonly pool: pg.Pool
-  /** What the driver connects with. */
+  /** The options of the driver. */
   readonly connection: pg.ClientConfig
   readonly kind: 'pglite' | 'postgresql'
   /** Runs `work` under an advisory lock, which excludes this process and, on a server, every other process. */
   readonly exclusively: <T>(lock: number, work: () => Promise<T>) => Promise<T>
   /** Transactions of one organization wait for each other here, before they take a connection. */
   readonly withinLimit: ConcurrencyLimits
-  /** What the committed transactions of this process have counted, by name. */
+  /** The counts of the committed transactions of this process, by name. */
   readonly counts: Map<string, number>
   readonly gate: LogGate
   readonly connections: () => Connections
@@ -266,7 +266,7 @@ async function beginOn(db: Database, begin: string): Promise<pg.PoolClient> {
   }
 }
 
-/** How long a transaction waits for the locks of another, ms. */
+/** The maximum wait of a transaction for the locks of another, ms. */
 const lockTimeoutMs = 20_000
 
 const limitWait = `set local lock_timeout = '${lockTimeoutMs}ms'`

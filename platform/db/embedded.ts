@@ -13,7 +13,7 @@ interface Embedded {
   readonly close: () => Promise<void>
 }
 
-/** How long a statement waits for the transactions before it, ms. */
+/** The maximum wait of a statement for the transactions before it, ms. */
 const maxWaitMs = 20_000
 
 /**

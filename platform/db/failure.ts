@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
 
-/** What a failure is about: the disk, the connection to a server, or something else. */
+/** The cause of a failure: the disk, the connection to a server, or something else. */
 export type FailureKind = 'disk' | 'connection' | 'other'
 
 const disk = /^(53100|ENOSPC|EDQUOT)$/

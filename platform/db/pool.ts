@@ -5,7 +5,7 @@ import { isBusy } from './connections.js'
 import { unavailable } from './failure.js'
 import type { Outage } from './outage.js'
 
-/** How long a transaction waits for a connection, ms. */
+/** The maximum wait of a transaction for a connection, ms. */
 export const acquireTimeoutMs = 5000
 
 export function poolOf(connection: pg.ClientConfig, max: number): pg.Pool {

@@ -23,7 +23,7 @@ interface BranchParts {
   readonly clock: () => number
 }
 
-/** What is known of a branch from its last reading. */
+/** The state of a branch at its last reading. */
 interface Known {
   /** Null: only the assigned paths are read. */
   readonly files: readonly FileRow[] | null

@@ -1,4 +1,4 @@
-// Which assignments one transaction changes: the log is locked until it ends, and steps wait for it.
+// The assignments that one transaction changes: the log is locked until it ends, and steps wait for it.
 import type { Assignment } from '@svc/schemas'
 import type { Branch } from './branch.js'
 

@@ -7,14 +7,14 @@ export type OnAgent = VersionOnAgent
 
 type Guarded = OnAgent['policies'][number]
 
-/** What an automatic change is compared with. */
+/** The versions that an automatic change is compared with. */
 export interface Known {
   readonly in_force: OnAgent
   /** The version that a person put in force last, so that many small changes together are one; null when it is the one in force. */
   readonly approved: OnAgent | null
 }
 
-/** What the change takes away, in words for people; empty for a change that applies automatically. */
+/** The losses of protection by the change, as text for people; empty for a change that applies automatically. */
 export function trippedGuards({ in_force, approved }: Known, after: OnAgent): string[] {
   const old = enabled(in_force)
   const next = enabled(after)

@@ -1,4 +1,4 @@
-// What a commit changed for each assignment of a repository, from the database: no Git host is asked.
+// The changes of a commit for each assignment of a repository, from the database: no Git host is asked.
 import { parseManifest } from '@svc/engine'
 import { diffManifests, type ManifestDiff } from '@svc/engine/parts'
 import type { Assignment, Manifest } from '@svc/schemas'

@@ -22,7 +22,7 @@ export interface ReadingParts extends Resources, BaselineParts, Triggering {
   readonly random: () => number
 }
 
-/** What requests use besides: they let a job do what takes long. */
+/** The parts of requests, which let a job do work that takes long. */
 export interface GitParts extends ReadingParts {
   /** Throws ENCRYPTION_KEY_INVALID when a secret sealed now could not be opened after the next start. */
   readonly assertKeyKept: () => void

@@ -1,4 +1,4 @@
-// What a reading of a branch means for one assignment: a decision from data, without a database (docs/design/git.md §2).
+// The consequence of a reading of a branch for one assignment: a decision from data, without a database (docs/design/git.md §2).
 import type { Finding } from '@svc/engine/parts'
 import type { Assignment, Manifest } from '@svc/schemas'
 import type { NewCondition } from './conditions.js'
@@ -17,11 +17,11 @@ export type AtHead =
       readonly blob_sha: string
       readonly manifest: Manifest
       readonly text: string
-      /** What is wrong with its tests. */
+      /** Messages of its failed tests. */
       readonly failed_tests: readonly string[]
     }
 
-/** What is to be done: put the version at the head in force, or keep the one in force and say why. */
+/** The decision: put the version at the head in force, or keep the one in force and say why. */
 export type Plan =
   | { readonly kind: 'apply' }
   | {

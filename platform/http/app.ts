@@ -99,9 +99,9 @@ function identify({ logger, clock, meter }: Pick<AppParts<never>, 'logger' | 'cl
   }
 }
 
-/** How long an authenticated caller needs no second authentication, ms. */
+/** The time in which an authenticated caller needs no second authentication, ms. */
 const maxAuthenticationAgeMs = 1000
-/** How long a download may make no progress, ms. */
+/** The maximum time of a download without progress, ms. */
 const downloadTimeoutMs = 60_000
 const maxBodyBytes = 1024 * 1024
 const maxBatchBytes = 8 * 1024 * 1024

@@ -1,4 +1,4 @@
-// Where a request comes from: the network address, or the one that a trusted proxy reports.
+// The origin of a request: the network address, or the one that a trusted proxy reports.
 import { type NextFunction, type Request, type Response, Router } from 'express'
 import ipaddr from 'ipaddr.js'
 import { PlatformError } from '../errors.js'

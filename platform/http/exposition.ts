@@ -76,9 +76,9 @@ export function createHistogram(bounds: readonly number[]): Histogram {
   }
 }
 
-/** How long one reading is reused, so that scrapers do not multiply the queries, ms. */
+/** The time in which one reading is reused, so that scrapers do not multiply the queries, ms. */
 const maxAgeMs = 5000
-/** How long a scrape waits for a reading, ms. */
+/** The maximum wait of a scrape for a reading, ms. */
 const maxWaitMs = 1000
 
 /**

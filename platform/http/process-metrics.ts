@@ -1,4 +1,4 @@
-// What this process uses: memory, processor, event loop, connections to the database.
+// Metrics of this process: memory, processor, event loop, connections to the database.
 import type { Database } from '../db/db.js'
 import { counter, createHistogram, gauge, type Metric } from './exposition.js'
 
@@ -6,7 +6,7 @@ export interface ProcessMeter {
   readonly metrics: () => Metric[]
 }
 
-/** How often the event loop is probed, ms. */
+/** The time between two probes of the event loop, ms. */
 const probeMs = 500
 /** Upper bounds of the delay of a timer in seconds. */
 const lagBounds = [0.005, 0.02, 0.05, 0.1, 0.25, 1, 5]

@@ -35,7 +35,7 @@ export function listReply(body: Readonly<Record<string, readonly { readonly stat
   return { status: 200, body, is_unfinished }
 }
 
-/** What `read` returns, or the error of the platform that it throws. */
+/** The result of `read`, or the error of the platform that it throws. */
 export function orProblem<T>(read: () => T): T | PlatformError {
   try {
     return read()

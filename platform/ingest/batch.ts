@@ -48,7 +48,7 @@ export interface AppendedEntry extends NewEntry {
   readonly approved: ApprovedAction | null
 }
 
-/** What a person approved before it was recorded. */
+/** An action that a person approved before it was recorded. */
 export interface ApprovedAction {
   readonly action_digest: string
   /** The steps of the gates, by policy. */

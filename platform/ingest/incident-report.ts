@@ -1,4 +1,4 @@
-// What a local engine reports of an incident, from any of the shapes that are accepted.
+// The report of a local engine about an incident, from any of the shapes that are accepted.
 import { isMap } from '@svc/proof'
 import type { Effect, IncidentReport, JsonMap, StepViolation } from '@svc/schemas'
 import { invalid } from '../errors.js'

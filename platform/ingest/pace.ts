@@ -4,7 +4,7 @@ import type { Sliced } from '@svc/engine/parts'
 /** Undefined while the slice goes on; else waits until the work may go on. */
 export type Pace = () => Promise<void> | undefined
 
-/** How long one slice is, ms: a probe waits for one slice of this room, and for what it cannot divide. */
+/** The length of one slice, ms: a probe waits for one slice of this room, and for work that it cannot divide. */
 const sliceMs = 10
 
 /** The work of all who share a pace gets one slice in each turn of the event loop, in the order in which it waits. */

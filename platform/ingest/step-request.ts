@@ -17,7 +17,7 @@ export type StepRequest = Omit<Named<LogRequest>, 'step' | 'step_number'> &
      * the first step that names it here; that one is not appended.
      */
     readonly same_as?: string
-    /** What the answer says of members that are not those of a step. */
+    /** Warnings of the answer about members that are not those of a step. */
     readonly warnings?: readonly string[]
     /** The step is of the trace of an engine, which is evidence: it is appended also for an agent that is deactivated. */
     readonly traced?: true

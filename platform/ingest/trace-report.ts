@@ -1,4 +1,4 @@
-// What a local engine reports beside steps and incidents: a decision whose step was not recorded, or steps that it had to drop.
+// Reports of a local engine next to steps and incidents: a decision whose step was not recorded, or steps that it had to drop.
 import type { JsonMap, TraceGap, UnrecordedStep } from '@svc/schemas'
 import { invalid } from '../errors.js'
 import { validated } from '../http/validate.js'
@@ -13,7 +13,7 @@ export interface TraceReport extends ReportId {
   readonly data: JsonMap
   /** Reports of one agent with the same cause are delivered once. */
   readonly cause: string
-  /** What a decision without a step found violated: each is reported as an incident. */
+  /** The violations of a decision without a step: each is reported as an incident. */
   readonly violations: readonly ReportedViolation[]
   /** The action that waited for a person; null for another report, and for one of an engine that does not state it. */
   readonly question: AskedAction | null

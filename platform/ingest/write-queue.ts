@@ -132,7 +132,7 @@ async function settle(writing: Writing, items: readonly Item[]): Promise<Outcome
   }
 }
 
-/** How long it commits ahead without a pause, ms. */
+/** The maximum time in which it commits ahead without a pause, ms. */
 const maxAheadMs = 10
 
 /** Commits to the payloads of the next batch while the database writes this one. */

@@ -15,11 +15,11 @@ export interface Job<Data extends JobData = JobData> {
   readonly key?: (data: Data) => string
   /** True if jobs with the same key run one after the other, by all processes, in the order in which they were sent. */
   readonly isSerial?: boolean
-  /** How many run at once in one process; 1 by default. With 0, this process sends the job and others run it. */
+  /** The maximum of concurrent runs in one process; 1 by default. With 0, this process sends the job and others run it. */
   readonly concurrency?: number
   /** The time after which `signal` is aborted and the run has failed, up to 23 hours. */
   readonly timeout_seconds: number
-  /** How often a failed run is repeated: 3 times by default, a scheduled job never. */
+  /** The repetitions of a failed run: 3 by default, none for a scheduled job. */
   readonly retries?: number
   /** The delay before the first repetition, up to twice that; the next ones are twice as long each. 5 by default. */
   readonly retry_delay_seconds?: number
@@ -49,13 +49,13 @@ export function defineJob<Data extends JobData = JobData>(job: Job<Data>): Job {
 
 /** The times of the job room, ms. */
 export interface JobTimes {
-  /** How soon a process starts a job that another process sent, or that was delayed. A job of its own starts at once. */
+  /** The maximum delay of a job that another process sent, or of one that was sent for later. Others start at once. */
   readonly poll: number
-  /** How long a stopping process waits for its jobs before it aborts them. */
+  /** The maximum wait of a stopping process for its jobs; then it aborts them. */
   readonly drain: number
-  /** How long a run that ignores its aborted signal is waited for. */
+  /** The maximum wait for a run that ignores its aborted signal. */
   readonly grace: number
-  /** How long a process is silent until others run its jobs. */
+  /** The time without a sign of a process after which others run its jobs. */
   readonly unseen: number
 }
 

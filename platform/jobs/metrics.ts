@@ -1,4 +1,4 @@
-// What operators measure of the jobs. Names of queues are those of the jobs that this process lists.
+// Metrics of the jobs. Names of queues are those of the jobs that this process lists.
 import type { Metric, Sample } from '../http/exposition.js'
 import type { Runs } from './worker.js'
 

@@ -1,4 +1,4 @@
-// Which processes are alive. Jobs that a killed process ran start again on another one.
+// The processes that are alive. Jobs that a killed process ran start again on another one.
 import { type Database, withUnscopedTransaction } from '../db/db.js'
 import { beatUnscoped, forgetOthersUnscoped, forgetProcessUnscoped, forgetSilentUnscoped } from './jobs-store.js'
 

@@ -1,4 +1,4 @@
-// What operators see of the jobs of the platform.
+// The jobs of the platform, for operators.
 import { byAdmin, route } from '../http/route.js'
 import type { Queue } from './jobs.js'
 

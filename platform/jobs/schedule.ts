@@ -1,7 +1,7 @@
 // When scheduled jobs are due.
 
 const minuteMs = 60_000
-/** How far back a process looks for a run that was missed while none was running. */
+/** The period in which a process looks for a run that was missed while none was running. */
 const maxMissedMs = 7 * 86_400_000
 
 /** True if a time, ms since 1970, is in a minute of the schedule. */

@@ -26,7 +26,7 @@ interface LogParts {
   readonly anchors: Anchors
   readonly witnesses: readonly WitnessAddress[]
   readonly readReport: ReadReport
-  /** How the operator types the command of this program, such as `npx --no-install svc-platform`. */
+  /** The command of this program as the operator types it, such as `npx --no-install svc-platform`. */
   readonly command: string
 }
 

@@ -1,4 +1,5 @@
-// What another version of a manifest changes on an agent, with the values, as the log keeps it: bounded, what allows more first.
+// The changes of another version of a manifest on an agent, with the values, as the log keeps them: bounded, those that
+// allow more first.
 import {
   byChange,
   diffManifests,

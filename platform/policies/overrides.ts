@@ -1,4 +1,4 @@
-// What people set on policies of manifests: `enabled` and `mode`. It holds as long as the manifest has the policy as it was.
+// Overrides of people on policies of manifests: `enabled` and `mode`. They hold as long as the manifest has the policy as it was.
 import { canonical } from '@svc/proof'
 import type { Policy } from '@svc/schemas'
 
@@ -9,7 +9,7 @@ export function asWritten<P extends Switches>({ overridden, ...policy }: P): Omi
   return { ...policy, ...overridden }
 }
 
-/** What the manifest has instead of what is set; null when it has the same. */
+/** The values of the manifest that the set values replace; null when they are the same. */
 export function overriddenBy(
   known: Switches,
   next: Pick<Policy, 'enabled' | 'mode'>,
@@ -21,7 +21,7 @@ export function overriddenBy(
 
 type Content = Omit<Policy, 'id' | 'version' | 'waived_until'>
 
-/** What was set on the same policy in the version before; null when that version has it otherwise. A waiver makes no difference. */
+/** The overrides of the same policy in the version before; null when the policies differ. A waiver makes no difference. */
 export function keptSwitches(policy: Content, overridden: readonly Policy[]) {
   const old = overridden.find(({ name }) => name === policy.name)
   if (old === undefined || contentOf(old) !== contentOf(policy)) return null

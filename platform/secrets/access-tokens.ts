@@ -25,7 +25,7 @@ export interface AccessTokens {
 export const accessTokenSeconds = 15 * 60
 /** The lifetime of the token in a cookie: a working day. Each request checks the session as well. */
 export const browserTokenSeconds = 12 * 3600
-/** How long one key signs. */
+/** The time in which one key signs. */
 const periodMs = 30 * 86_400_000
 const claims = { issuer: 'svc', audience: 'svc', typ: 'at+jwt' } as const
 

@@ -1,4 +1,4 @@
-// What the check of a public repository keeps of recorded tasks: numbers, and the policies that the repository itself shows.
+// The parts of recorded tasks in the check of a public repository: numbers, and the policies that the repository itself shows.
 import { type Cause, markdownCode, shortened } from '@svc/engine/parts'
 import type { ImpactReport, TaskFlip } from '@svc/platform'
 import { type CheckFacts, placeOfPolicy } from '../facts.js'

@@ -1,4 +1,4 @@
-// What the platform would do with a branch whose manifests or tests have errors (docs/design/git.md §2).
+// The reaction of the platform to a branch whose manifests or tests have errors (docs/design/git.md §2).
 import { type Finding, isTestFile } from '@svc/engine/parts'
 import { type CheckFacts, errorsOf } from '../facts.js'
 import { misnamedPath, settingsPath } from '../rules/settings.js'

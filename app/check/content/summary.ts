@@ -115,7 +115,7 @@ function ungovernedSentence(facts: CheckFacts): string {
   return ` ${when}**${who}.**`
 }
 
-/** What takes protection away, or may; the details have all of it. */
+/** The changes that take protection away, or may; the details have all of them. */
 function looseningWords({ loosenings }: CheckFacts): string {
   return listed(
     loosenings.map(({ what }) => messageMarkdown(shortened(what, 200))),

@@ -1,4 +1,4 @@
-// What a person does next: numbered, each item with the line to open or the person to ask.
+// The next actions of a person: numbered, each item with the line to open or the person to ask.
 import {
   boldName,
   counted,

@@ -8,7 +8,7 @@ export interface Verdict {
   readonly conclusion: Conclusion
   /** At most 255 characters, plain text. */
   readonly title: string
-  /** Where the agents are not the matter, what is. */
+  /** The subject of the title: `change` if it is about the agents. */
   readonly kind: 'unchanged' | 'invalid' | 'tests' | 'approval' | 'change'
 }
 
@@ -61,7 +61,7 @@ function titleOf(facts: CheckFacts): string {
   return `${what}: ${stays}; without it, ${effectOf(facts)}`
 }
 
-/** What becomes of the policies, in a word or two. */
+/** The direction of the change of the policies, in a word or two. */
 function directionOf({ diff: { counts } }: CheckFacts): string {
   const [stricter, looser] = [counts.added + counts.stricter, counts.removed + counts.looser]
   if (stricter > 0 && looser > 0) return 'Stricter and looser'
@@ -90,7 +90,7 @@ function taskWords(impact: ImpactReport): string {
   return `${changeSentence(impact, taskKind(impact))} (${counted(hit, 'agent')})`
 }
 
-/** What the tasks of a report are: a random sample, or all. */
+/** The kind of the tasks of a report: a random sample, or all. */
 export function taskKind({ sampled_tasks, recorded_tasks }: ImpactReport): 'sampled' | 'recorded' {
   return sampled_tasks < recorded_tasks ? 'sampled' : 'recorded'
 }

@@ -11,7 +11,7 @@ export function agentCell({ name, agent_key }: { readonly name: string; readonly
   return `${boldName(name)}<br>${markdownCode(shortened(agent_key, 100))}`
 }
 
-/** What a person does, in order. */
+/** The actions of a person, in order. */
 export function toDoList(items: readonly string[]): string {
   return `### What to do\n\n${items.map((item, index) => `${index + 1}. ${item}`).join('\n')}`
 }

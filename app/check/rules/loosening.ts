@@ -1,4 +1,4 @@
-// What a change takes away, or may take away, from the protection of agents; by path.
+// The protection of agents that a change takes away, or may take away; by path.
 import { type DiffReport, type FileDiff, type PolicyChange, quote, type WaiverChange } from '@svc/engine/parts'
 
 export interface Loosening {
@@ -18,7 +18,7 @@ export function looseningsOf({ manifests }: DiffReport): Loosening[] {
   })
 }
 
-/** What no diff shows: manifests that have left the path of an assignment, and those that nothing can be compared with. */
+/** Losses that no diff shows: manifests that have left the path of an assignment, and those that nothing can be compared with. */
 export function unseenLoosenings(
   moves: readonly { readonly from: string; readonly to: string }[],
   left_out: readonly string[],

@@ -1,6 +1,6 @@
 // Patterns of paths as CODEOWNERS has them, matched without regular expressions: no pattern takes more than a product of lengths.
 
-/** Whether the pattern covers the file: itself, or a folder that it is in. */
+/** True if the pattern covers the file: itself, or a folder that it is in. */
 export function matchesPath(pattern: string, path: string): boolean {
   const isFolder = pattern.endsWith('/')
   const body = pattern.replace(/^\/+/, '').replace(/\/+$/, '')

@@ -1,4 +1,4 @@
-// Whether a change that loosens policies needs the approval of a person, and whether it has it.
+// The approval of a change that loosens policies: required or not, given or not.
 
 import type { Account, GithubReader, PullRequest, PullRequestCommit, Review } from '../parts.js'
 import type { Codeowners, Owners } from './codeowners.js'
@@ -16,7 +16,7 @@ export interface Authorship {
   readonly settings_known: boolean
 }
 
-/** What is asked only where an approval counts on it. */
+/** Facts that are asked only if an approval depends on them. */
 export interface Vouching {
   /** Logins in lower case of accounts that may not push. */
   readonly strangers: ReadonlySet<string>

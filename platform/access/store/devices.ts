@@ -5,7 +5,7 @@ import { secretHash } from '../../secrets/secret-hash.js'
 
 type DeviceState = 'pending' | 'approved' | 'denied' | 'used'
 
-/** How long an expired authorization is kept, so that polls can report EXPIRED_TOKEN. */
+/** The time in which an expired authorization is kept, so that polls can report EXPIRED_TOKEN. */
 const keptMs = 86_400_000
 
 export async function insertDeviceUnscoped(

@@ -1,4 +1,4 @@
-// Which agents have other policies than before, by their marks.
+// The agents that have other policies than before, by their marks.
 import { type Resources, withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { configVersion, type PolicyMark, policyMarks, stopsIn } from '../store/policy-marks.js'

@@ -20,7 +20,7 @@ export interface EffectiveAnswer {
   readonly etag: string
 }
 
-/** What is in effect for one agent, and what tells later whether it changed. */
+/** The policies in effect for one agent, with the mark that changes with them. */
 export interface InEffect extends EffectiveAnswer {
   readonly mark: PolicyMark
 }
@@ -74,7 +74,7 @@ function answerOf(
   return { body, etag: `"${tag.slice(0, 32)}.${agent.version}"` }
 }
 
-/** How long a local engine is given versions that were replaced: as long as it remembers a task. */
+/** The time in which a local engine is given versions that were replaced: as long as it remembers a task. */
 const earlierMs = 24 * 3_600_000
 
 /** Replaced versions of manifests pinned to tasks, which tasks that began with them keep. */

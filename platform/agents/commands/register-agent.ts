@@ -84,7 +84,7 @@ export async function registerAgent(
   })
 }
 
-/** What the answer says of a lowered risk level, which waits for a person. */
+/** The warning about a lowered risk level, which waits for a person. */
 function waitingLevel({
   agent_id,
   risk_classification: declared,

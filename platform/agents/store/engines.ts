@@ -32,7 +32,7 @@ export async function extendState(
   return rows.length > 0
 }
 
-/** How far a state of a run is known (ms since 1970), and whether the run ended there; null for an unknown state. */
+/** The time until which a state of a run is known (ms since 1970), and true if the run ended there; null for an unknown state. */
 export async function knownState(
   scope: Scope,
   tx: Transaction,
@@ -47,7 +47,7 @@ export async function knownState(
   return row ?? null
 }
 
-/** What one heartbeat made known; times are RFC 3339 in UTC. */
+/** The state that one heartbeat made known; times are RFC 3339 in UTC. */
 export interface LearnedState extends RunState, Pick<EngineHeartbeat, 'policy_count' | 'version'> {
   readonly seen_from: string
   readonly last_seen_at: string

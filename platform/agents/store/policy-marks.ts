@@ -1,4 +1,4 @@
-// What tells whether the policies of an agent changed, without loading them.
+// Marks that change with the policies of an agent, which are not loaded for them.
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { stoppedAgents } from '../../policies/store/stops.js'

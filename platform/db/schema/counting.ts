@@ -1,7 +1,7 @@
 // Counts that the database maintains, in the transaction of each statement that changes the counted rows.
 
 interface Counted {
-  /** What is counted, in the name of the function. */
+  /** The counted rows, in the name of the function. */
   readonly what: string
   readonly table: string
   /** The table of the counts, in the names of the triggers. */

@@ -28,7 +28,7 @@ export interface CoveredRepository extends Installation {
   readonly visibility: 'public' | 'private'
 }
 
-/** What is true of a repository now; `problem` is for the operator. */
+/** The result for a repository; `problem` is for the operator. */
 export interface Covering {
   /** The connections whose branch is to be read. */
   readonly changed: readonly number[]
@@ -120,7 +120,7 @@ async function rename(scope: Scope, tx: Transaction, now: number, row: Installed
   await noteRepository(scope, tx, now, 'repository.renamed', { ...row, owner, name }, { from })
 }
 
-/** Which connections lose their access; `github_ids` null: all that the installation covers. */
+/** The connections that lose their access; `github_ids` null: all that the installation covers. */
 export interface Lost {
   readonly installation_id: number
   readonly github_ids: readonly number[] | null

@@ -52,7 +52,7 @@ export async function resyncAssignment(
 
 const nothing: Known = { in_force: { policies: [], waivers: [] }, approved: null }
 
-/** What guards compare a new version with. */
+/** The versions that guards compare a new one with. */
 async function knownOf(
   manifests: BaselineParts['manifests'],
   scope: Scope,

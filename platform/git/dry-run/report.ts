@@ -1,4 +1,4 @@
-// What a dry run answers: the result of a replay, by tasks and agents in place of files.
+// The answer of a dry run: the result of a replay, by tasks and agents in place of files.
 import type { Finding, Listed, ReplayResult, StepPlace } from '@svc/engine/parts'
 import type { DryRunReport } from '@svc/schemas'
 

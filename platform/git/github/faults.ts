@@ -1,4 +1,4 @@
-// What an answer of GitHub without a result means: the one table from a status to an error with its remedy.
+// Errors for answers of GitHub without a result: the one table from a status to an error with its remedy.
 import { quote } from '@svc/engine/parts'
 import { SourceError, type SourceFault } from '../source/source.js'
 
@@ -74,7 +74,7 @@ const deniedTo: Readonly<Record<Credential, (answer: FailedAnswer, asked: Asked)
 const revoked: Fault = ['fetch_failed', 'GitHub rejects the token of the installation: it was revoked']
 const membersOnly: Fault = ['private', 'GitHub shows the repository to members only: connect it with your own token']
 
-/** What to do when the App that is connected cannot read a repository. */
+/** The remedy if the App that is connected cannot read a repository. */
 export const appDenied =
   'the GitHub App cannot read the repository any more: install it for this repository again, or connect it with your own token'
 

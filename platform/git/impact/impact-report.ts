@@ -1,4 +1,4 @@
-// What a change of manifests would do to the agents that they are assigned to, and to the tasks that these agents recorded.
+// The impact of a change of manifests on the agents that they are assigned to, and on the tasks that these agents recorded.
 import type { RiskLevel } from '@svc/engine'
 import type { FirstFlip, Listed, ReplayManifest, TaskCounts } from '@svc/engine/parts'
 import type { LeftOutReason } from '../recorded/whole-tasks.js'

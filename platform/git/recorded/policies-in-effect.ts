@@ -56,7 +56,7 @@ export function together(some: ReplayPolicies, others: ReplayPolicies): ReplayPo
   }
 }
 
-/** What a policy means and where it is from, without what differs between agents. */
+/** The meaning and the source of a policy, without the members that differ between agents. */
 function contentOf({
   id: _id,
   version: _version,

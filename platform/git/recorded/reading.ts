@@ -1,4 +1,4 @@
-// How recorded tasks are read.
+// The reading of recorded tasks.
 import type { Transaction } from '../../db/db.js'
 
 /** A transaction that cannot write: a replay has no other access to the database. */

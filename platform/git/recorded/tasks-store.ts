@@ -83,7 +83,7 @@ export async function drawTasks(
   )
 }
 
-/** What is stored of a task. */
+/** The stored data of a task. */
 export interface StoredTask {
   readonly task_id: string
   readonly entries: number

@@ -1,4 +1,4 @@
-// Which addresses of Git hosts may be read: https everywhere that outgoing calls may go, http on this machine, and folders of
+// The addresses of Git hosts that may be read: https everywhere that outgoing calls may go, http on this machine, and folders of
 // the operator.
 import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
 import { isIP } from 'node:net'

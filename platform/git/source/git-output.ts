@@ -1,4 +1,4 @@
-// What Git prints, read strictly: output that is cut or unexpected is never taken for an empty repository.
+// Reads the output of Git strictly: output that is cut or unexpected is never mistaken for an empty repository.
 import { objectSha } from '../git-objects.js'
 import { SourceError } from './source.js'
 import { isSha } from './tree.js'
@@ -57,7 +57,7 @@ export function batchSizes(stdout: Buffer, wanted: readonly string[]): ReadonlyM
   return sizes
 }
 
-/** What Git's complaint about a host means. Git has one exit code for all; its words are in English (LC_ALL=C). */
+/** The error that a message of Git about a host means. Git has one exit code for all; its words are in English (LC_ALL=C). */
 export function hostFault(stderr: string, hasToken: boolean): SourceError {
   if (/\breturned error: 404\b|\brepository '[^\n]*' not found|does not appear to be a git repository/.test(stderr))
     return new SourceError('repository_missing', 'the repository does not exist, or this token cannot see it')

@@ -1,4 +1,4 @@
-// What reading a repository may cost.
+// Limits for the reading of a repository.
 export interface Limits {
   /** Milliseconds for one operation of Git, and for one request to GitHub. */
   readonly timeoutMs: number

@@ -1,4 +1,4 @@
-// Where manifests come from: one interface for the bundled library, GitHub, and any other Git host (docs/design/git.md §1).
+// Sources of manifests: one interface for the bundled library, GitHub, and any other Git host (docs/design/git.md §1).
 
 /** The head of a branch. `etag` is the validator of GitHub's answer; null for other sources. */
 export interface Head {
@@ -24,14 +24,14 @@ export interface GitSource {
   readonly read: (blob_shas: readonly string[]) => Promise<ReadonlyMap<string, Uint8Array>>
 }
 
-/** What a new connection is told about a repository. */
+/** The facts about a repository that a new connection needs. */
 export interface Inspection {
   readonly visibility: 'public' | 'private'
   /** The branch that is asked for, else the default branch of the repository. */
   readonly branch: string
 }
 
-/** How a repository is reached. */
+/** The address of a repository. */
 export interface RepositoryAddress {
   readonly provider: 'github' | 'git' | 'bundled'
   readonly owner: string

@@ -16,7 +16,7 @@ export interface SourceParts {
     Config,
     'data_dir' | 'github_api_url' | 'github_fallback_token' | 'git_file_roots' | 'inherited'
   >
-  /** Where URLs that callers name may lead. */
+  /** The targets that URLs of callers may have. */
   readonly targets: Targets
   readonly clock: () => number
   readonly limits?: Limits

@@ -11,7 +11,7 @@ import { deliverName } from './triggers.js'
 const concurrency = 16
 /** Only the database or a fault of the platform fails a run: four days are enough to repair it. */
 const retries = 100
-/** How long deliveries can be read after they have ended. */
+/** The time in which deliveries can be read after they have ended. */
 const keptMs = 30 * 86_400_000
 
 interface Named {

@@ -1,10 +1,10 @@
-// Which actions answer an occurrence. A filter on what an occurrence does not have, such as the agent of an invalid log, does not
-// apply: it would hide a failure.
+// The actions that answer an occurrence. A filter on a member that an occurrence lacks, such as the agent of an invalid log, does
+// not apply: it would hide a failure.
 import type { Action, Incident } from '@svc/schemas'
 
 export type Trigger = Action['on'][number]
 
-/** What can trigger actions. */
+/** An occurrence that can trigger actions. */
 export interface Occurrence {
   readonly on: Trigger
   readonly subject_kind: 'incident' | 'task' | 'agent' | 'log' | 'repository' | 'assignment'
@@ -13,7 +13,7 @@ export interface Occurrence {
   readonly severity?: Incident['severity']
   readonly agent_id?: string
   readonly policy_id?: number
-  /** What is delivered; an incident is read as it is at the end of its change. */
+  /** The body of the delivery; an incident is read as it is at the end of its change. */
   readonly data?: Readonly<Record<string, unknown>>
   /** The same cause, as this text names it, is delivered once. */
   readonly once?: string

@@ -1,6 +1,6 @@
-// What an attempt means for its delivery and for its receiver (docs/design/platform.md §8).
+// The consequence of an attempt for its delivery and for its receiver (docs/design/platform.md §8).
 
-/** What happened to an attempt. */
+/** The end of an attempt. */
 export type Attempt =
   | {
       readonly kind: 'answered'
@@ -57,7 +57,7 @@ function remedyFor(status: number): string {
   return status >= 500 ? 'see its log; it is tried again' : 'it rejects this delivery; see its log'
 }
 
-/** How long a delivery is tried after its first attempt, ms. */
+/** The time in which a delivery is tried after its first attempt, ms. */
 export const maxRetryMs = 24 * 3_600_000
 const baseMs = 5000
 /** The longest delay of a delivery that its receiver rejects, and of one without a receiver: a receiver that is back is noticed soon. */

@@ -1,4 +1,4 @@
-// What the routes and commands of this room use.
+// The parts that the routes and commands of this room use.
 import type { Resources } from '../../db/db.js'
 import type { Limit } from '../../http/limits.js'
 import type { Send } from '../../jobs/job.js'
@@ -6,7 +6,7 @@ import type { Mailer } from '../../mail/mail.js'
 import type { Outgoing } from '../../outgoing/outgoing.js'
 import type { Sealer } from '../../secrets/seal.js'
 
-/** What an attempt uses. */
+/** The parts that an attempt uses. */
 export interface SendingParts extends Resources {
   readonly sealer: Sealer
   readonly outgoing: Outgoing

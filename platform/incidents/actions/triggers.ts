@@ -10,7 +10,7 @@ import { type Conditions, matches, type Occurrence } from './matching.js'
 import { enabledActions } from './store/actions.js'
 import { insertDeliveries, type NewDelivery } from './store/deliveries.js'
 
-/** What a room needs to trigger actions. */
+/** The parts that a room needs to trigger actions. */
 export interface Triggering {
   readonly send: Send
 }
@@ -53,7 +53,7 @@ export async function queueDeliveries(
     await send(deliverName, { org_id: scope.org_id, action_id }, { tx })
 }
 
-/** What the bodies hold: what a room gives, or the incident. */
+/** The contents of the bodies: the data that a room gives, or the incident. */
 async function contents(scope: Scope, tx: Transaction, occurrences: readonly Occurrence[]) {
   const ids = occurrences.flatMap(({ data, subject_id }) => (data === undefined ? [subject_id] : []))
   const incidents = ids.length === 0 ? [] : await findIncidents(scope, tx, ids)

@@ -53,7 +53,7 @@ export async function countReports(
   })
 }
 
-/** What occurrences have become, each with what they were. */
+/** Changed occurrences, each by its state before. */
 type Learning = Map<NewOccurrence, NewOccurrence>
 
 /** The answer for an occurrence that is known, which then is also known as reported; null for a new one. */

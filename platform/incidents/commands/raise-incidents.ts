@@ -96,7 +96,7 @@ function openedBy(
   return { id, log_id, step, mode, risk_score, violation_details }
 }
 
-/** What became known of an occurrence. */
+/** An occurrence before and after more of it became known. */
 export interface Learned {
   readonly before: NewOccurrence
   readonly now: NewOccurrence

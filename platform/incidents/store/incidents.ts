@@ -35,7 +35,7 @@ export async function latestIncidents(
   )
 }
 
-/** What is added to the counts of an incident. */
+/** Numbers to add to the counts of an incident. */
 export interface AddedCounts {
   readonly id: string
   readonly occurrences: number
@@ -156,7 +156,7 @@ export async function findIncidents({ org_id }: Scope, tx: Transaction, ids: rea
   return tx.query<Incident>(text, [org_id, ids])
 }
 
-/** What the platform found of the violation that opened an incident. */
+/** The violation that opened an incident, as the platform found it. */
 export type OpenedBy = Pick<Incident, 'id' | 'log_id' | 'step' | 'mode' | 'risk_score' | 'violation_details'>
 
 /** Puts what the platform found in place of what the report said that opened each incident; the leaf keeps the report. */

@@ -7,14 +7,14 @@ import { columnsOf, insertRows, readByIndex, utc } from '../../db/sql.js'
 import type { Question } from '../question.js'
 import type { IncidentKey } from './incidents.js'
 
-/** What was violated: two violations of one place are the same occurrence. */
+/** The place of a violation: two violations of one place are the same occurrence. */
 export interface OccurrencePlace extends IncidentKey {
   readonly step: number | null
   /** The evaluation that an engine made of the step; null when it is not known. */
   readonly evaluation_id: string | null
 }
 
-/** How a report was answered first. */
+/** The first answer to a report. */
 export type ReportOutcome = 'new' | 'counted' | 'known'
 
 export interface NewOccurrence extends OccurrencePlace {

@@ -15,7 +15,7 @@ import { findReports, insertReports, type ReportId } from '../store/trace-report
 import type { TraceReport } from '../trace-report.js'
 import { takeIncidents } from './report-incidents.js'
 
-/** What became of a report: 201, or 200 for one that was made before. */
+/** The result of a report: 201, or 200 for one that was made before. */
 export type NotedReport = { readonly status: 200 | 201; readonly replayed: boolean } | PlatformError
 
 export interface NotingParts extends Resources, Triggering {

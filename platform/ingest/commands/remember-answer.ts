@@ -6,7 +6,7 @@ import { invalid, PlatformError } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { forgetRequest, type KnownRequest, keepAnswer, reserveRequest } from '../store/idempotency.js'
 
-/** How long an answer is kept, ms. */
+/** The time in which an answer is kept, ms. */
 const retentionMs = 24 * 3600 * 1000
 
 /** The body of a request and its Idempotency-Key, if it has one. */

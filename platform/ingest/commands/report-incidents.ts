@@ -17,7 +17,7 @@ import type { ReportedViolation } from '../incident-report.js'
 /** A report, or why it cannot be read. */
 export type Report = ReportedViolation | PlatformError
 
-/** What became of a report. */
+/** The result of a report. */
 export type ReportOutcome = Omit<IncidentReportResult, 'problem'> | PlatformError
 
 /** The outcome of each report, in order; reports with errors leave the others as they are. */
@@ -61,7 +61,7 @@ function accepted(answer: CountedReport | undefined): ReportOutcome {
     : { status: answer.outcome === 'new' ? 201 : 200, ...answer }
 }
 
-/** What the reports name, as far as the key may see it. */
+/** The things that the reports name, as far as the key may see them. */
 interface Named {
   readonly key: KeyIdentity
   /** The agents of the key, by id. */

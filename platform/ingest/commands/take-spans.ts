@@ -70,7 +70,7 @@ export async function takeSpans(
 }
 
 /**
- * How long the end of a task waits for spans of other requests, ms. An exporter that is closed sends several requests at
+ * The time in which the end of a task waits for spans of other requests, ms. An exporter that is closed sends several requests at
  * once, and the last of them has the root.
  */
 const endDelayMs = 250

@@ -11,7 +11,7 @@ import { slipsIn } from './slips.js'
 import { stepTypeOf, timeOf, verbOf, type Writer, writerOf } from './words.js'
 
 export interface CopilotCall {
-  /** What the body says of its agent; null when it names none. */
+  /** The agent as the body describes it; null when it names none. */
   readonly agent: AgentRegistration | null
   /** The id of the agent as it was sent; its key is another one if the id cannot be a key. */
   readonly bot_id: string | null
@@ -111,7 +111,7 @@ function verbBy(writer: Writer | null) {
   return writer === null ? null : writer === 'user' ? ('GET' as const) : ('POST' as const)
 }
 
-/** What was received is the output of its step. */
+/** A received text is the output of its step. */
 function payloads(text: string | null, input: JsonMap | null, output: JsonMap | null, isReceived: boolean) {
   const own = text === null ? {} : { text }
   const given = {
@@ -150,7 +150,7 @@ export function isStart({ step_type }: Pick<StepRequest, 'step_type'>): boolean 
   return canonicalType(step_type) === 'task.start'
 }
 
-/** What later calls say of their agent beyond its key and name: it is registered, and stays as it is. */
+/** The agent of a later call if it has more than a key and a name: it is registered, and stays as it is. */
 function moreThanNamed(agent: AgentRegistration | null): AgentRegistration | null {
   const { agent_key: _key, name: _name, ...more } = agent ?? { agent_key: '' }
   return Object.keys(more).length > 0 ? agent : null

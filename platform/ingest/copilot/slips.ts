@@ -5,7 +5,7 @@ import { plain } from './flat-body.js'
 
 const known = Object.keys(Object(documents['copilot-request'].properties))
 
-/** What the caller probably meant, for each member that is one letter away, or several in a long name. */
+/** Suggestions for each member that is one letter away from a known one, or several in a long name. */
 export function slipsIn(others: JsonMap): string[] {
   return Object.keys(others).flatMap((key) => {
     const meant = nearest(key, known)

@@ -23,7 +23,7 @@ const maxDepth = 1_000
 const maxValues = 1_000_000
 /** Requests up to this size are read at once, so that a fault of their JSON has its line and column. */
 const maxWholeBytes = 256 * 1024
-/** What a larger request may have beside its spans. */
+/** The maximum size of a larger request without its spans. */
 const maxEnvelopeBytes = 1024 * 1024
 
 /** As large as a step of a batch can be: a larger span is rejected before it is read. */
@@ -62,7 +62,7 @@ export async function readExportRequest(
   return { spans, problems }
 }
 
-/** What is wrong with one span concerns it alone; a limit concerns the request. */
+/** An error of one span concerns it alone; a limit concerns the request. */
 function orProblem<T>(read: () => T): T | { readonly problem: string } {
   try {
     return read()

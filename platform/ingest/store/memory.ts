@@ -1,4 +1,4 @@
-// What is known about the memories of agents, and the labels of steps that read them.
+// Facts about the memories of agents, and the labels of steps that read them.
 import type { MemoryLabel } from '@svc/engine'
 import type { OthersLabel } from '@svc/engine/parts'
 import type { JsonMap } from '@svc/schemas'

@@ -11,7 +11,7 @@ export interface TraceTask {
 
 const columns = { org_id: 'text', api_key_id: 'text', trace_id: 'text', task_id: 'text', noted_at: 'timestamptz' }
 
-/** How long the task of a trace is kept, ms: no trace has spans that are a week apart. */
+/** The time in which the task of a trace is kept, ms: no trace has spans that are a week apart. */
 const keptMs = 7 * 24 * 3_600_000
 /** Expired rows that a request deletes; it adds fewer. */
 const maxDeleted = 1_000

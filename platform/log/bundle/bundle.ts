@@ -171,7 +171,7 @@ async function writeReadings(parts: BundleParts, scope: Scope, plan: Plan, fileO
 interface Needed {
   /** The agents of the steps, whose facts are needed. */
   readonly agent_ids: readonly string[]
-  /** What the report reads. */
+  /** The log indexes that the report reads. */
   readonly read: Iterable<number>
 }
 

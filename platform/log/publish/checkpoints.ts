@@ -36,7 +36,7 @@ interface CheckpointParts {
   readonly every_seconds: number
   /** True if the operator has declared that no process has the signing key. */
   readonly is_key_lost: boolean
-  /** How the operator types the command of this program, such as `npx --no-install svc-platform`. */
+  /** The command of this program as the operator types it, such as `npx --no-install svc-platform`. */
   readonly command: string
 }
 

@@ -23,7 +23,7 @@ interface Parts {
 const answerMs = 500
 /** Between two renewals, ms: a backup that is younger can be restored unnoticed while this process runs. */
 const renewMs = 2000
-/** How long a start waits for the confirmation, ms, before it continues without taking entries. */
+/** The maximum wait of a start for the confirmation, ms; then it continues without taking entries. */
 const maxStartMs = 5000
 
 const waiting =

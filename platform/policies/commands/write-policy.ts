@@ -181,7 +181,7 @@ async function stateOf(scope: Scope, tx: Transaction, { id, enabled, deleted_at 
   return enabled ? 'enabled' : 'disabled'
 }
 
-/** What to do instead of a move that is not possible. */
+/** The remedy for a move that is not possible. */
 function remedyIn(state: PolicyState): string {
   return state === 'deleted'
     ? 'create another policy'

@@ -3,7 +3,7 @@ import { canonical } from '@svc/proof'
 import type { JsonMap, Policy } from '@svc/schemas'
 import type { FieldError } from '../../errors.js'
 
-/** What people write of a policy; the platform adds the rest. */
+/** The members of a policy that people write; the platform adds the others. */
 export const writtenMembers = [
   'name',
   'rule_type',

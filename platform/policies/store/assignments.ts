@@ -111,7 +111,7 @@ export async function approvedText(scope: Scope, tx: Transaction, id: number): P
   return row ?? null
 }
 
-/** What a reading of the branch finds about an assignment whose version stays in force. */
+/** The result of a reading of the branch for an assignment whose version stays in force. */
 export interface HeadState {
   /** Null when the manifest is not there. */
   readonly head_sha: string | null

@@ -1,4 +1,4 @@
-// What agents tried during a stop: steps recorded as blocked, and decisions to block whose steps were never recorded.
+// Attempts of agents during a stop: steps recorded as blocked, and decisions to block whose steps were never recorded.
 import type { Stop } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'

@@ -13,7 +13,7 @@ const policyColumns = `id, name, rule_type, params, scope, severity, description
   enabled, mode, approval, controls, version, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha,
   ${utc('manifest_assigned_at')}, manifest_assigned_by, ${utc('waived_until')}`
 
-/** What people see besides: a policy set holds what is evaluated, and nothing else. */
+/** Columns that people see, with those of a policy set: a set holds only what is evaluated. */
 const shownColumns = `${policyColumns}, ${utc('deleted_at')}, overridden`
 
 /** A policy without an approval or a waiver has no such member, so that the policy sets of earlier versions keep their digests. */

@@ -20,7 +20,7 @@ const isResumed = `exists (select from stop_resumed_agents r
     where r.org_id = s.org_id and r.stop_id = s.id and r.agent_id = a.agent_id)`
 
 /**
- * Which of these agents are stopped, by the policy of each stop that is on; a stop that stops none of them has an empty set.
+ * The agents among these that are stopped, by the policy of each stop that is on; a stop that stops none of them has an empty set.
  * INVARIANT (a stop covers): an agent that a stop concerns leaves it only by a stage of its resumption.
  */
 export async function stoppedAgents(

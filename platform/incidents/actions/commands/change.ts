@@ -1,4 +1,4 @@
-// What all changes of actions share.
+// Functions that all changes of actions share.
 import { assertStillAllowed } from '../../../access/commands/members.js'
 import { type Transaction, withTransaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'

@@ -8,7 +8,7 @@ import type { ActionParts } from '../parts.js'
 import { lockAction, replaceSecret } from '../store/actions.js'
 import { changing, noteAction, sealed } from './change.js'
 
-/** How long the previous secret signs beside the new one, ms. */
+/** The time in which the previous secret signs next to the new one, ms. */
 const overlapMs = 24 * 3_600_000
 
 /** Makes a new signing secret, which is returned only here. Rejects with NOT_FOUND, CONFLICT and ENCRYPTION_KEY_INVALID. */

@@ -1,4 +1,4 @@
-// What the limits of an action name.
+// The agents and policies that the limits of an action name.
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 

@@ -9,7 +9,7 @@ type Kind = (text: string, context: AnchorContext) => Anchor | null
 
 const kinds: readonly Kind[] = [fileAnchor, gitAnchor, webhookAnchor]
 
-/** What an item can be. */
+/** The forms of an item. */
 export const anchorForms = '`file:FOLDER`, `git:FOLDER` or `https://…`'
 
 /** The anchor of an item; null for an item in none of `anchorForms`. Throws for an address that must not be called. */

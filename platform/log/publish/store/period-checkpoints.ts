@@ -41,7 +41,7 @@ export interface CheckpointPage {
   readonly rows: readonly PublishedCheckpoint[]
   /** All that match in the part of the table that was read. */
   readonly count: number
-  /** Where the next page begins; null after the last. */
+  /** The place of the next page; null after the last. */
   readonly next: CheckpointKey | null
 }
 

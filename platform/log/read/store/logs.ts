@@ -72,7 +72,7 @@ export async function readLog(scope: Scope, tx: Transaction, log_id: string): Pr
   }
 }
 
-/** What the record commits to; null once the payload is erased. */
+/** The evaluation that the record commits to; null once the payload is erased. */
 function evaluationIn(body: string | null): LogDetail['evaluation'] {
   if (body === null) return null
   const { evaluation } = parseJson(body) as Pick<LogDetail, 'evaluation'>
