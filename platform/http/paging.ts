@@ -1,20 +1,36 @@
 // Pages of lists, and the cursors between them.
-
+import { type Resources, type Transaction, withSnapshot } from '../db/db.js'
 import type { Listed, Page } from '../db/list.js'
+import type { Scope } from '../db/scope.js'
 import { PlatformError } from '../errors.js'
 import type { Query } from './query.js'
+import type { Call, Reply } from './route.js'
+
+/** Handles the request of a list: replies with the page of the rows that the query selects, under `name`. */
+export function listHandler<T>(
+  name: string,
+  read: (scope: Scope, tx: Transaction, query: Query, page: Page) => Promise<Listed<T>>,
+  keyOf: (row: T) => string | number,
+  pageIn: (query: Query) => Page = pageOf,
+) {
+  return async ({ scope, query }: Pick<Call, 'scope' | 'query'>, { db }: Pick<Resources, 'db'>): Promise<Reply> => {
+    const page = pageIn(query)
+    const listed = await withSnapshot(db, scope, (tx) => read(scope, tx, query, page))
+    return listReply(name, listed, page, keyOf)
+  }
+}
 
 /** The page that a query asks for. Throws INVALID for an invalid cursor. */
-export function pageOf(query: Query, fallback = 50): Page {
+export function pageOf(query: Query): Page {
   return {
-    limit: Number(query.limit ?? fallback),
+    limit: Number(query.limit ?? 50),
     after: query.cursor === undefined ? null : decode(query.cursor),
   }
 }
 
 /** The page of a list in the order of log indexes. Throws INVALID for an invalid cursor. */
-export function pageByIndex(query: Query, fallback = 50): Page {
-  const page = pageOf(query, fallback)
+export function pageByIndex(query: Query): Page {
+  const page = pageOf(query)
   return { limit: page.limit, after: numberAfter(page) }
 }
 

@@ -2,7 +2,7 @@ import type { AgentChange, AgentRegistration } from '@svc/schemas'
 import { type Resources, withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { invalid } from '../../errors.js'
-import { listReply, pageOf } from '../../http/paging.js'
+import { listHandler } from '../../http/paging.js'
 import { keyOf } from '../../http/principal.js'
 import { byKey, byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
 import { activate, confirmLevel, setFields } from '../commands/change-agent.js'
@@ -45,11 +45,7 @@ export const agentRoutes = [
       cursor: parameters.cursor,
     },
     responses: { 200: 'agent-list' },
-    handle: async ({ scope, query }, parts: Resources) => {
-      const page = pageOf(query)
-      const listed = await withSnapshot(parts.db, scope, (tx) => listAgents(scope, tx, query, page))
-      return listReply('agents', listed, page, (agent) => agent.agent_id)
-    },
+    handle: listHandler('agents', listAgents, ({ agent_id }) => agent_id),
   }),
   route({
     method: 'get',

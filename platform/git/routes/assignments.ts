@@ -1,5 +1,4 @@
-import { withSnapshot } from '../../db/db.js'
-import { listReply, pageByIndex } from '../../http/paging.js'
+import { listHandler, pageByIndex } from '../../http/paging.js'
 import { idIn } from '../../http/path-id.js'
 import { byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
 import { listAssignments } from '../../policies/store/assignments.js'
@@ -25,11 +24,7 @@ export const assignmentRoutes = [
       cursor: parameters.cursor,
     },
     responses: { 200: 'assignment-list' },
-    handle: async ({ scope, query }, { db }: GitParts) => {
-      const page = pageByIndex(query)
-      const listed = await withSnapshot(db, scope, (tx) => listAssignments(scope, tx, query, page))
-      return listReply('assignments', listed, page, ({ id }) => id)
-    },
+    handle: listHandler('assignments', listAssignments, ({ id }) => id, pageByIndex),
   }),
   route({
     method: 'post',

@@ -1,5 +1,4 @@
-import { withSnapshot } from '../../db/db.js'
-import { listReply, pageByIndex } from '../../http/paging.js'
+import { listHandler, pageByIndex } from '../../http/paging.js'
 import { idIn } from '../../http/path-id.js'
 import { byAdmin, byAnonymous, byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
 import {
@@ -31,11 +30,7 @@ export const repositoryRoutes = [
       cursor: parameters.cursor,
     },
     responses: { 200: 'repository-list' },
-    handle: async ({ scope, query }, { db }: GitParts) => {
-      const page = pageByIndex(query)
-      const listed = await withSnapshot(db, scope, (tx) => listRepositories(scope, tx, query, page))
-      return listReply('repos', listed, page, ({ id }) => id)
-    },
+    handle: listHandler('repos', listRepositories, ({ id }) => id, pageByIndex),
   }),
   route({
     method: 'post',

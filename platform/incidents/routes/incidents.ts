@@ -1,6 +1,6 @@
 import { type Resources, withSnapshot } from '../../db/db.js'
 import { PlatformError } from '../../errors.js'
-import { listReply, pageByIndex } from '../../http/paging.js'
+import { listHandler, listReply, pageByIndex } from '../../http/paging.js'
 import { byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
 import type { Triggering } from '../actions/triggers.js'
 import { type IncidentMove, moveIncident, noteIncident, noteOf } from '../commands/move-incident.js'
@@ -56,11 +56,7 @@ export const incidentRoutes = [
       cursor: parameters.cursor,
     },
     responses: { 200: 'incident-list' },
-    handle: async ({ scope, query }, parts: Resources) => {
-      const page = pageByIndex(query)
-      const listed = await withSnapshot(parts.db, scope, (tx) => listIncidents(scope, tx, query, page))
-      return listReply('incidents', listed, page, ({ log_index }) => log_index)
-    },
+    handle: listHandler('incidents', listIncidents, ({ log_index }) => log_index, pageByIndex),
   }),
   route({
     method: 'get',

@@ -1,7 +1,6 @@
-import { withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { isProtobuf, protobufType } from '../../http/otlp.js'
-import { listReply, pageByIndex } from '../../http/paging.js'
+import { listHandler, pageByIndex } from '../../http/paging.js'
 import { type KeyIdentity, keyOf } from '../../http/principal.js'
 import { createWriter } from '../../http/protobuf.js'
 import { byKey, byReader, parameters, type Reply, route } from '../../http/route.js'
@@ -36,11 +35,7 @@ export const otlpRoutes = [
     access: byReader,
     query: { limit: parameters.limit(200, 50), cursor: parameters.cursor },
     responses: { 200: 'unmapped-span-list' },
-    handle: async ({ scope, query }, { db }: SpanParts) => {
-      const page = pageByIndex(query)
-      const listed = await withSnapshot(db, scope, (tx) => listUnmapped(scope, tx, page))
-      return listReply('spans', listed, page, ({ id }) => id)
-    },
+    handle: listHandler('spans', listUnmapped, ({ id }) => id, pageByIndex),
   }),
 ]
 

@@ -15,7 +15,7 @@ import type { TraceReport } from '../trace-report.js'
 /** Incidents of one transaction, which holds the lock of the log: as many as a request of POST /api/v1/incidents has. */
 const maxIncidents = 100
 
-export interface TraceParts extends IngestParts, NotingParts {
+interface TraceParts extends IngestParts, NotingParts {
   readonly pace: Pace
 }
 

@@ -1,7 +1,7 @@
 // Spans that are not acts of an agent, counted by what they have in common.
 import { isoTime, type UnmappedSpan } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { type Listed, type Page, page, rowsOf } from '../../db/list.js'
+import { type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { columnsOf, insertRows, utc } from '../../db/sql.js'
 
@@ -83,11 +83,11 @@ async function addCounts({ org_id }: Scope, tx: Transaction, now: number, rows: 
 }
 
 /** The rows in the order in which their first spans arrived. */
-export async function listUnmapped(scope: Scope, tx: Transaction, wanted: Page): Promise<Listed<UnmappedSpan>> {
+export function listUnmapped(scope: Scope, tx: Transaction, _filter: Filter, at: Page): Promise<Listed<UnmappedSpan>> {
   const order = {
     columns: `id, api_key_id, service, scope, name, kind, count, ${utc('first_seen')}, ${utc('last_seen')}, trace_id, span_id`,
     key: 'id',
     newest_first: false,
   }
-  return page<UnmappedSpan>(tx, rowsOf(scope, 'unmapped_spans'), order, wanted)
+  return page<UnmappedSpan>(tx, rowsOf(scope, 'unmapped_spans'), order, at)
 }

@@ -1,6 +1,6 @@
 import { rules } from '@svc/engine'
 import { type Resources, withSnapshot } from '../../db/db.js'
-import { listReply, pageByIndex } from '../../http/paging.js'
+import { listHandler, pageByIndex } from '../../http/paging.js'
 import { idIn } from '../../http/path-id.js'
 import { byReader, parameters, route, valuesOf } from '../../http/route.js'
 import { policyNotFound } from '../commands/write-policy.js'
@@ -33,11 +33,7 @@ export const policyRoutes = [
       cursor: parameters.cursor,
     },
     responses: { 200: 'policy-list' },
-    handle: async ({ scope, query }, parts: Resources) => {
-      const page = pageByIndex(query)
-      const listed = await withSnapshot(parts.db, scope, (tx) => listPolicies(scope, tx, query, page))
-      return listReply('policies', listed, page, (policy) => policy.id)
-    },
+    handle: listHandler('policies', listPolicies, ({ id }) => id, pageByIndex),
   }),
   route({
     method: 'get',

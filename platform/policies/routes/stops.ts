@@ -1,5 +1,5 @@
 import { type Resources, withSnapshot } from '../../db/db.js'
-import { listReply, pageOf } from '../../http/paging.js'
+import { listHandler } from '../../http/paging.js'
 import { byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
 import { resumeStop } from '../commands/resume-stop.js'
 import { stop, stopIn } from '../commands/stop.js'
@@ -40,11 +40,7 @@ export const stopRoutes = [
       cursor: parameters.cursor,
     },
     responses: { 200: 'stop-list' },
-    handle: async ({ scope, query }, { db }: StopParts) => {
-      const page = pageOf(query)
-      const listed = await withSnapshot(db, scope, (tx) => listStops(scope, tx, query, page))
-      return listReply('stops', listed, page, ({ id }) => id)
-    },
+    handle: listHandler('stops', listStops, ({ id }) => id),
   }),
   route({
     method: 'get',

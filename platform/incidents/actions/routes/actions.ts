@@ -1,6 +1,6 @@
 // Actions: their configuration, and a test of it.
 import { withSnapshot } from '../../../db/db.js'
-import { listReply, pageOf } from '../../../http/paging.js'
+import { listHandler } from '../../../http/paging.js'
 import { byAdmin, byReader, parameters, route, valuesOf } from '../../../http/route.js'
 import { changeAction } from '../commands/change-action.js'
 import { createAction } from '../commands/create-action.js'
@@ -43,11 +43,7 @@ export const actionRoutes = [
       cursor: parameters.cursor,
     },
     responses: { 200: 'action-list' },
-    handle: async ({ scope, query }, { db }: ActionParts) => {
-      const page = pageOf(query)
-      const listed = await withSnapshot(db, scope, (tx) => listActions(scope, tx, query, page))
-      return listReply('actions', listed, page, ({ id }) => id)
-    },
+    handle: listHandler('actions', listActions, ({ id }) => id),
   }),
   route({
     method: 'post',

@@ -1,5 +1,4 @@
-import { type Resources, withSnapshot } from '../../../db/db.js'
-import { listReply, pageByIndex } from '../../../http/paging.js'
+import { listHandler, pageByIndex } from '../../../http/paging.js'
 import { byReader, parameters, route } from '../../../http/route.js'
 import { listEvents } from '../store/events.js'
 
@@ -20,10 +19,6 @@ export const eventRoutes = [
       cursor: parameters.cursor,
     },
     responses: { 200: 'event-list' },
-    handle: async ({ scope, query }, parts: Resources) => {
-      const page = pageByIndex(query)
-      const listed = await withSnapshot(parts.db, scope, (tx) => listEvents(scope, tx, query, page))
-      return listReply('events', listed, page, ({ log_index }) => log_index)
-    },
+    handle: listHandler('events', listEvents, ({ log_index }) => log_index, pageByIndex),
   }),
 ]

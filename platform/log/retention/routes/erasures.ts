@@ -1,11 +1,11 @@
-import { type Resources, withSnapshot } from '../../../db/db.js'
-import { listReply, pageOf } from '../../../http/paging.js'
+import type { Resources } from '../../../db/db.js'
+import { listHandler } from '../../../http/paging.js'
 import { byAdmin, byReader, parameters, route } from '../../../http/route.js'
 import type { Sealer } from '../../../secrets/seal.js'
 import { listErasures } from '../../read/store/erasures.js'
 import { erase } from '../commands/erase.js'
 
-export interface ErasureParts extends Resources {
+interface ErasureParts extends Resources {
   readonly sealer: Sealer
 }
 
@@ -37,10 +37,6 @@ export const erasureRoutes = [
       cursor: parameters.cursor,
     },
     responses: { 200: 'erasure-list' },
-    handle: async ({ scope, query }, parts: ErasureParts) => {
-      const page = pageOf(query)
-      const listed = await withSnapshot(parts.db, scope, (tx) => listErasures(scope, tx, query, page))
-      return listReply('erasures', listed, page, ({ id }) => id)
-    },
+    handle: listHandler('erasures', listErasures, ({ id }) => id),
   }),
 ]

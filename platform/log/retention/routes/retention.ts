@@ -1,5 +1,5 @@
 import { type Resources, withSnapshot } from '../../../db/db.js'
-import { listReply, pageOf } from '../../../http/paging.js'
+import { listHandler } from '../../../http/paging.js'
 import { byAdmin, byReader, type Call, parameters, route } from '../../../http/route.js'
 import { placeHold, releaseHold } from '../commands/hold.js'
 import { setRetention } from '../commands/set-retention.js'
@@ -61,11 +61,7 @@ export const retentionRoutes = [
       cursor: parameters.cursor,
     },
     responses: { 200: 'hold-list' },
-    handle: async ({ scope, query }, parts: RetentionParts) => {
-      const page = pageOf(query)
-      const listed = await withSnapshot(parts.db, scope, (tx) => listHolds(scope, tx, query, page))
-      return listReply('holds', listed, page, ({ id }) => id)
-    },
+    handle: listHandler('holds', listHolds, ({ id }) => id),
   }),
   route({
     method: 'post',
