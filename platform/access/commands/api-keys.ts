@@ -1,17 +1,16 @@
 // API keys (docs/design/platform.md §5). They belong to the workspace, not to the person who created them. Their secret is shown once.
 
 import { type ApiKey, type ApiKeyRequest, isoTime, type MadeApiKey, parseTimestamp } from '@svc/schemas'
-import { type Transaction, withTransaction } from '../../db/db.js'
+import { withTransaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import type { Scope } from '../../db/scope.js'
 import { invalid, invalidTransition, PlatformError } from '../../errors.js'
 import { admins } from '../../http/principal.js'
-import { recordEvents } from '../../ledger/events.js'
 import { secretHash } from '../../secrets/secret-hash.js'
 import { newApiKey } from '../credentials.js'
 import type { AccessParts } from '../parts.js'
 import { insertKey, readKey, revokeKey, rollKey } from '../store/api-keys.js'
-import { assertStillAllowed } from './members.js'
+import { assertStillAllowed, noteChange } from './members.js'
 
 /** Creates a key. Rejects with INVALID for an expiry in the past. */
 export async function createApiKey(
@@ -36,7 +35,7 @@ export async function createApiKey(
   await withTransaction(db, scope, async (tx) => {
     await assertStillAllowed(scope, tx, admins)
     await insertKey(scope, tx, api_key, secretHash(key))
-    await note(scope, tx, now, 'api_key.created', api_key.id, { name, scopes, expires_at: api_key.expires_at })
+    await noteChange(scope, tx, now, 'api_key.created', api_key.id, { name, scopes, expires_at: api_key.expires_at })
   })
   return { api_key, key }
 }
@@ -51,7 +50,7 @@ export async function revokeApiKey({ db, clock, notices }: AccessParts, scope: S
     if (known === null) throw new PlatformError('NOT_FOUND', 'no such key')
     if (!(await revokeKey(scope, tx, id, isoTime(now))))
       throw invalidTransition('revoke', 'an API key', 'revoked', ['active', 'expired'])
-    await note(scope, tx, now, 'api_key.revoked', id, {})
+    await noteChange(scope, tx, now, 'api_key.revoked', id, {})
     await notices.announce(tx, changed)
     return (await readKey(scope, tx, id)) ?? known
   })
@@ -73,21 +72,10 @@ export async function rollApiKey({ db, clock, notices }: AccessParts, scope: Sco
       throw invalidTransition('roll', 'an API key', api_key.revoked_at === null && isExpired ? 'expired' : 'revoked', [
         'active',
       ])
-    await note(scope, tx, now, 'api_key.rolled', id, {})
+    await noteChange(scope, tx, now, 'api_key.rolled', id, {})
     await notices.announce(tx, changed)
     return { api_key, key }
   })
   notices.deliver(changed)
   return made
-}
-
-async function note(
-  scope: Scope,
-  tx: Transaction,
-  now: number,
-  kind: string,
-  subject_id: string,
-  data: Record<string, unknown>,
-) {
-  await recordEvents(scope, tx, now, [{ kind, subject_kind: 'api_key', subject_id, data }])
 }

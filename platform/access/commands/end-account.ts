@@ -5,7 +5,6 @@ import { type Resources, type Transaction, withUnscopedTransaction, withUnscoped
 import { type Scope, scopeOf } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
 import type { Role } from '../../http/principal.js'
-import { recordEvents } from '../../ledger/events.js'
 import { addressOf } from '../../mail/address.js'
 import { endPersonUnscoped, eraseAddressUnscoped } from '../store/account-ends.js'
 import { readKeys, revokeKey } from '../store/api-keys.js'
@@ -13,7 +12,7 @@ import { countMembers, lockMembership, lockWorkspace, readOffersToUnscoped, rena
 import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
 import { type Recipient, transferOwnership } from './decide-offer.js'
 import { removeFrom, successorOf } from './leave.js'
-import { noteMember } from './members.js'
+import { noteChange } from './members.js'
 import { moveOffer } from './offer-moves.js'
 
 /** The effect of the end of an account on one of its workspaces. */
@@ -90,16 +89,16 @@ async function endIn({ scope, kind, closes, next }: Ending, tx: Transaction, now
   if (closes && kind === 'personal') await renameWorkspace(scope, tx, { name: 'closed workspace', kind })
   if (next !== null) {
     await transferOwnership(scope, tx, now, next)
-    await noteMember(scope, tx, now, 'member.became', next.person_id, { role: 'owner' })
+    await noteChange(scope, tx, now, 'member.became', next.person_id, { role: 'owner' })
   }
   await removeFrom(scope, tx, now, person)
-  await noteMember(scope, tx, now, 'member.left', person.person_id, {})
+  await noteChange(scope, tx, now, 'member.left', person.person_id, {})
 }
 
 async function revokeAllKeys(scope: Scope, tx: Transaction, now: number): Promise<void> {
   for (const { id, revoked_at } of await readKeys(scope, tx)) {
     if (revoked_at !== null) continue
     await revokeKey(scope, tx, id, isoTime(now))
-    await recordEvents(scope, tx, now, [{ kind: 'api_key.revoked', subject_kind: 'api_key', subject_id: id, data: {} }])
+    await noteChange(scope, tx, now, 'api_key.revoked', id, {})
   }
 }

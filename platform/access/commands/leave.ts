@@ -8,7 +8,7 @@ import { acceptedSuccessors, deleteMember, lockMembership } from '../store/membe
 import { findPersonUnscoped, readPersonUnscoped } from '../store/people.js'
 import { leaveSessionsUnscoped } from '../store/sessions.js'
 import { type Recipient, transferOwnership } from './decide-offer.js'
-import { actAs, lockOther, noteMember } from './members.js'
+import { actAs, lockOther, noteChange } from './members.js'
 import { endOffersOf, endOffersTo } from './offer-moves.js'
 
 /** Removes another member from the workspace. Their sessions continue in their personal workspace. */
@@ -18,7 +18,7 @@ export async function removeMember({ db, clock }: Resources, scope: Scope, perso
     await actAs(scope, tx, admins)
     await lockOther(scope, tx, person_id)
     await removeById(scope, tx, now, person_id)
-    await noteMember(scope, tx, now, 'member.removed', person_id, {})
+    await noteChange(scope, tx, now, 'member.removed', person_id, {})
   })
 }
 
@@ -33,7 +33,7 @@ export async function leave({ db, clock }: Resources, scope: Scope, person_id: s
     if (kind === 'personal') throw new PlatformError('CONFLICT', 'a personal workspace cannot be left')
     if (role === 'owner') await transferToSuccessor(scope, tx, now, person_id)
     await removeById(scope, tx, now, person_id)
-    await noteMember(scope, tx, now, 'member.left', person_id, {})
+    await noteChange(scope, tx, now, 'member.left', person_id, {})
   })
 }
 
@@ -56,7 +56,7 @@ async function transferToSuccessor(scope: Scope, tx: Transaction, now: number, o
   if (successor === null)
     throw new PlatformError('CONFLICT', 'transfer the ownership first, or name a successor who accepts')
   await transferOwnership(scope, tx, now, successor)
-  await noteMember(scope, tx, now, 'member.became', successor.person_id, { role: 'owner' })
+  await noteChange(scope, tx, now, 'member.became', successor.person_id, { role: 'owner' })
 }
 
 /** The active member who accepted last to be the successor of this owner; null without one. */

@@ -60,7 +60,7 @@ export async function changeRole(
     await endOffersOf(scope, tx, clock(), person_id, role)
     const person = await readPersonUnscoped(tx, person_id)
     await endOffersTo(scope, tx, clock(), person?.email ?? '')
-    await noteMember(scope, tx, clock(), 'member.role_changed', person_id, { from: before.role, to: role })
+    await noteChange(scope, tx, clock(), 'member.role_changed', person_id, { from: before.role, to: role })
   })
 }
 
@@ -74,12 +74,12 @@ export async function suspend({ db, clock }: Resources, scope: Scope, person_id:
     if (member.is_suspended === on) return
     await setSuspended(scope, tx, person_id, on ? isoTime(now) : null)
     if (on) await endOffersOf(scope, tx, now, person_id, null)
-    await noteMember(scope, tx, now, on ? 'member.suspended' : 'member.unsuspended', person_id, {})
+    await noteChange(scope, tx, now, on ? 'member.suspended' : 'member.unsuspended', person_id, {})
   })
 }
 
-/** Records an event about a member. */
-export async function noteMember(
+/** Records an event about a subject of the kind before the dot, such as `member` or `api_key`. */
+export async function noteChange(
   scope: Scope,
   tx: Transaction,
   now: number,

@@ -8,6 +8,7 @@ import { invalid, PlatformError } from '../../errors.js'
 import { operators } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
+import { byHand } from '../given/members.js'
 import { insertPolicies, type NewPolicy } from '../store/policies.js'
 import {
   agentsWithKey,
@@ -130,12 +131,6 @@ function policyOf(target: NewStop['target'], shown: Pick<NewPolicy, 'name' | 'de
     mode: 'enforce',
     approval: null,
     controls: [],
-    manifest_id: null,
-    manifest_name: null,
-    manifest_repo: null,
-    manifest_path: null,
-    manifest_sha: null,
-    manifest_assigned_at: null,
-    manifest_assigned_by: null,
+    ...byHand,
   }
 }

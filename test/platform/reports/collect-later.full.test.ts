@@ -1,7 +1,7 @@
 // The same report at a later time: nothing that happened after the cut-off changes it.
 import type { AssignmentList, HoldList, RepositoryList } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
-import { noteMember } from '../../../platform/access/commands/members.js'
+import { noteChange } from '../../../platform/access/commands/members.js'
 import { insertMember } from '../../../platform/access/store/members.js'
 import { withUnscopedTransaction } from '../../../platform/db/db.js'
 import { namedStep } from '../../support/http/approvals.js'
@@ -128,6 +128,6 @@ async function addMember({ db, scope }: ReportLog): Promise<void> {
     const person = ['psn_new', 'new@example.org', 'New', new Date().toISOString()]
     await tx.query('insert into people (person_id, email, name, created_at) values ($1, $2, $3, $4)', person)
     await insertMember(scope, tx, Date.now(), 'psn_new', 'auditor')
-    await noteMember(scope, tx, Date.now(), 'member.became', 'psn_new', { role: 'auditor' })
+    await noteChange(scope, tx, Date.now(), 'member.became', 'psn_new', { role: 'auditor' })
   })
 }
