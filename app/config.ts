@@ -13,7 +13,7 @@ export interface AppConfig {
   readonly accounts: readonly string[]
 }
 
-export interface AppConfigReading {
+interface AppConfigReading {
   /** Null when the App is off, or when `errors` is not empty. */
   readonly value: AppConfig | null
   /** A message for each variable that is missing or invalid. */

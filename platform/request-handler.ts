@@ -22,7 +22,7 @@ import type { ReportRoom } from './reports/room.js'
 import type { Room } from './room.js'
 import { routes } from './routes.js'
 
-export interface Handling {
+interface Handling {
   readonly config: Config
   readonly access: AccessParts
   readonly waiting_engines: WaitingEngines

@@ -31,7 +31,7 @@ export async function reportMerge(
 }
 
 /** The versions in force, and why names of agents are left out; null if they are shown. */
-export interface ShownInForce {
+interface ShownInForce {
   readonly report: InForce
   readonly hidden: 'public' | 'setting' | null
   readonly branch: string

@@ -85,7 +85,7 @@ export interface CheckAnnotation {
 }
 
 /** The text of a check run: a title of at most 255 characters, summary and text of at most 65,535 each. */
-export interface CheckOutput {
+interface CheckOutput {
   readonly title: string
   readonly summary: string
   readonly text?: string

@@ -15,7 +15,7 @@ import { hiddenBy, misnamedPath, type SettingsReading, settingsOf, settingsPath 
 import { policyLines, validatedSide } from './validated.js'
 
 /** The commits of a change. Settings and owners are read from `tip`, the head of the base branch. */
-export interface ChangeCommits {
+interface ChangeCommits {
   readonly base_branch: string
   readonly tip_sha: string
   /** The commit at which the change has parted from the base. */

@@ -13,7 +13,7 @@ export interface Installation {
 }
 
 /** A repository of an installation. */
-export interface InstalledRepository {
+interface InstalledRepository {
   readonly github_id: number
   readonly owner: string
   readonly name: string

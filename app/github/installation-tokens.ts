@@ -5,7 +5,7 @@ import { membersOf, textIn } from './members.js'
 /** The permissions of a token, as GitHub names them. */
 export type Permissions = Readonly<Record<string, 'read' | 'write'>>
 
-export interface TokenFor {
+interface TokenFor {
   readonly installation_id: number
   /** GitHub's id of the only repository that the token is for; null for every repository of the installation. */
   readonly github_id: number | null

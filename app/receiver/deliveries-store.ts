@@ -44,7 +44,7 @@ export async function waitingDeliveriesUnscoped(tx: Transaction, most: number): 
   return row?.count ?? 0
 }
 
-export interface StoredDelivery {
+interface StoredDelivery {
   readonly event: string
   readonly body: Uint8Array
 }

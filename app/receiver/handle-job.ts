@@ -18,7 +18,7 @@ export interface Received {
   readonly payload: Members
 }
 
-export interface HandlingParts {
+interface HandlingParts {
   readonly db: Database
   readonly clock: () => number
   /** Runs the handlers of an event. A rejection is a failed attempt. */

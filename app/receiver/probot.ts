@@ -14,7 +14,7 @@ interface Parts {
   readonly logger: Logger
 }
 
-export type Dispatch = (received: Received, parts: HandlerParts) => Promise<void>
+type Dispatch = (received: Received, parts: HandlerParts) => Promise<void>
 
 /** Loads Probot with the first delivery: it takes half a second. */
 export function createDispatch(parts: Parts): Dispatch {

@@ -23,7 +23,7 @@ export interface ReceiverParts {
   readonly isHandled: (event: string, action: string | null) => boolean
 }
 
-export interface Receipt {
+interface Receipt {
   readonly status: 200 | 202
   readonly outcome: GithubReceipt['outcome']
 }

@@ -10,7 +10,7 @@ import { groupByAgent } from './group-by-agent.js'
 import { type LevelChange, levelChangesAfter } from './store/levels.js'
 
 /** A period up to a cut-off, of a few agents; times are ms since 1970. */
-export interface EnforcedQuery {
+interface EnforcedQuery {
   readonly scope: Scope
   readonly tx: Transaction
   readonly agent_ids: readonly string[]

@@ -11,7 +11,7 @@ import { readEnforced } from './read-enforced.js'
 import { type Activation, type AgentState, activationsAfter, agentStates } from './store/activations.js'
 import { intervalsAfter } from './store/engines.js'
 
-export interface GovernanceQuery extends GovernancePeriod {
+interface GovernanceQuery extends GovernancePeriod {
   readonly agent_ids: readonly string[]
 }
 

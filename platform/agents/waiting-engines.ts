@@ -24,9 +24,7 @@ export interface Waiting {
 }
 
 /** `over`: no change in that time. `check`: the credential may have ended, or the process stops. */
-export type WaitResult =
-  | { readonly kind: 'changed'; readonly answer: EffectiveAnswer }
-  | { readonly kind: 'over' | 'check' }
+type WaitResult = { readonly kind: 'changed'; readonly answer: EffectiveAnswer } | { readonly kind: 'over' | 'check' }
 
 export interface WaitingEngines {
   /** A place for an engine, to give back; null when its key, its organization or this process has no place left. */
@@ -47,7 +45,7 @@ export interface WaitingEngines {
   readonly close: () => void
 }
 
-export interface WaitingLimits {
+interface WaitingLimits {
   readonly maxPerKey: number
   readonly maxPerProcess: number
 }

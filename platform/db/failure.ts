@@ -4,7 +4,7 @@ import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
 
 /** The cause of a failure: the disk, the connection to a server, or something else. */
-export type FailureKind = 'disk' | 'connection' | 'other'
+type FailureKind = 'disk' | 'connection' | 'other'
 
 const disk = /^(53100|ENOSPC|EDQUOT)$/
 const connection =

@@ -34,7 +34,7 @@ import { nextCheckAfter } from './timing.js'
 /** `superseded`: a later reading has begun; `being_read`: an earlier one has not ended; `busy`: no place for Git is free. */
 export type Outcome = 'read' | 'failed' | 'removed' | 'superseded' | 'being_read' | 'busy'
 
-export interface ReconcileOptions {
+interface ReconcileOptions {
   /** The assignment that an operator resyncs: the version at the head is put in force without guards. */
   readonly by_hand?: number
   /** Only this version is put in force without guards. */

@@ -15,7 +15,7 @@ export interface Field {
 /** The fields of a message by their numbers. A function, because messages may contain themselves. */
 export type Message = () => Readonly<Record<number, Field>>
 
-export interface MessageLimits {
+interface MessageLimits {
   readonly depth: number
   /** Messages in all, also empty ones: two bytes of a request become an object of 100 bytes. */
   readonly messages: number

@@ -49,7 +49,7 @@ export interface AppendedEntry extends NewEntry {
 }
 
 /** An action that a person approved before it was recorded. */
-export interface ApprovedAction {
+interface ApprovedAction {
   readonly action_digest: string
   /** The steps of the gates, by policy. */
   readonly gates: ReadonlyMap<number, number>

@@ -15,7 +15,7 @@ import { gapIn, type TraceReport, unrecordedIn } from './trace-report.js'
 const lists = ['steps', 'incidents', 'unrecorded', 'gaps'] as const
 
 /** The lists as they were sent, each a list. */
-export type TraceLists = Readonly<Record<(typeof lists)[number], readonly unknown[]>> & {
+type TraceLists = Readonly<Record<(typeof lists)[number], readonly unknown[]>> & {
   readonly agent_key: string
 }
 
@@ -56,7 +56,7 @@ function withLists(body: Readonly<Record<string, unknown>>, agent_key: string | 
 }
 
 /** The items, in the order in which they are taken; a wrong one is the error that says why. */
-export interface TraceItems {
+interface TraceItems {
   readonly steps: readonly (StepRequest | PlatformError)[]
   readonly incidents: readonly Report[]
   readonly unrecorded: readonly (TraceReport | PlatformError)[]

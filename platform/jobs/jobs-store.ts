@@ -161,7 +161,7 @@ export function forgetOthersUnscoped(tx: Transaction, process_id: string): Promi
 }
 
 /** A run that has ended; times are ms since 1970. */
-export interface EndedRun {
+interface EndedRun {
   readonly name: string
   readonly started_at: number
   readonly ended_at: number

@@ -24,7 +24,7 @@ interface QueueParts extends Resources {
   readonly logger: Logger
 }
 
-export interface JobState extends QueueState {
+interface JobState extends QueueState {
   readonly name: string
   /** Null for a job that only runs when it is sent. */
   readonly schedule: string | null

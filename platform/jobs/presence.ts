@@ -2,7 +2,7 @@
 import { type Database, withUnscopedTransaction } from '../db/db.js'
 import { beatUnscoped, forgetOthersUnscoped, forgetProcessUnscoped, forgetSilentUnscoped } from './jobs-store.js'
 
-export interface Presence {
+interface Presence {
   /** Says that this process is alive. No other one uses an embedded database: jobs of others start again. Rejects with UNAVAILABLE. */
   readonly begin: () => Promise<void>
   /** The same on a server, where jobs of processes that are silent start again. Rejects with UNAVAILABLE. */

@@ -5,7 +5,7 @@ const minuteMs = 60_000
 const maxMissedMs = 7 * 86_400_000
 
 /** True if a time, ms since 1970, is in a minute of the schedule. */
-export type Schedule = (at: number) => boolean
+type Schedule = (at: number) => boolean
 
 /** The fields of cron: name, smallest and largest value. Sunday is 0. */
 const fields = [

@@ -13,7 +13,7 @@ import {
 } from './jobs-store.js'
 import { createPlaces } from './places.js'
 
-export interface WorkerParts extends Resources {
+interface WorkerParts extends Resources {
   /** The id of this process. */
   readonly process_id: string
   readonly logger: Logger

@@ -12,7 +12,7 @@ export interface Mail {
 }
 
 /** One mail to several addresses, which see each other. Equal ids are the same mail, sent again. */
-export interface GroupMail extends Omit<Mail, 'to'> {
+interface GroupMail extends Omit<Mail, 'to'> {
   readonly to: readonly string[]
   readonly id: string
 }

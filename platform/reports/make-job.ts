@@ -13,13 +13,13 @@ import { type Run, setFailed, setInterrupted, startRun } from './store/runs.js'
 /** The work of a run. It rejects when the signal is aborted, and with a PlatformError whose message is for the requester. */
 export type MakeReport = (scope: Scope, plan: ReportPlan, watch: Watch) => Promise<MadeReport>
 
-export interface Watch {
+interface Watch {
   readonly signal: AbortSignal
   /** Takes the share of the work that is done, 0 to 1; as often as it changes. */
   readonly progress: (share: number) => void
 }
 
-export interface MakeParts extends Resources {
+interface MakeParts extends Resources {
   readonly logger: Logger
   readonly make: MakeReport
   /** False in a process without the signing key of the log, which cannot name the keys that have signed it. */

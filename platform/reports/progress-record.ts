@@ -3,7 +3,7 @@ import { type Resources, withTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { type Run, recordProgress } from './store/runs.js'
 
-export interface ProgressRecord {
+interface ProgressRecord {
   readonly progress: (share: number) => void
   /** Resolves when no write is in progress; later progress is not written. */
   readonly close: () => Promise<void>

@@ -17,7 +17,7 @@ export interface Authorship {
 }
 
 /** Facts that are asked only if an approval depends on them. */
-export interface Vouching {
+interface Vouching {
   /** Logins in lower case of accounts that may not push. */
   readonly strangers: ReadonlySet<string>
   /** ms since 1970: an earlier review is of another change. */

@@ -37,7 +37,7 @@ export interface Registration {
 const maxShownFacts = 5_000
 
 /** The events that hold the facts of an agent; no retention deletes them (docs/design/log.md §7). */
-export type AgentChangeKind = 'agent.registered' | 'agent.updated' | 'agent.risk_confirmed'
+type AgentChangeKind = 'agent.registered' | 'agent.updated' | 'agent.risk_confirmed'
 
 export type RegistrationParts = Resources & BaselineParts & Triggering
 

@@ -16,7 +16,7 @@ import { extendState, insertState, knownState, type RunState } from '../store/en
  * A heartbeat after a longer pause has its own event. It is 30 s shorter than the time after which a state is unknown: a heartbeat
  * that waits for a connection, or for the clock of another process, cannot change what a report read before.
  */
-export const continuesWithinMs = 150_000
+const continuesWithinMs = 150_000
 
 /**
  * Stores what the heartbeat makes known beyond earlier ones, and records an event unless it only continues the latest state.

@@ -62,7 +62,7 @@ export async function findAgents(scope: Scope, tx: Transaction, agent_ids: reado
 }
 
 /** A key of an agent as it is compared with others: without case, outer spaces and Unicode form. */
-export function foldedKey(spelling: string): string {
+function foldedKey(spelling: string): string {
   return spelling.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC').trim()
 }
 

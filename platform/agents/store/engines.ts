@@ -48,7 +48,7 @@ export async function knownState(
 }
 
 /** The state that one heartbeat made known; times are RFC 3339 in UTC. */
-export interface LearnedState extends RunState, Pick<EngineHeartbeat, 'policy_count' | 'version'> {
+interface LearnedState extends RunState, Pick<EngineHeartbeat, 'policy_count' | 'version'> {
   readonly seen_from: string
   readonly last_seen_at: string
   readonly ended: boolean

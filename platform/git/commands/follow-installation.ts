@@ -29,7 +29,7 @@ export interface CoveredRepository extends Installation {
 }
 
 /** The result for a repository; `problem` is for the operator. */
-export interface Covering {
+interface Covering {
   /** The connections whose branch is to be read. */
   readonly changed: readonly number[]
   readonly problem: string | null
@@ -121,7 +121,7 @@ async function rename(scope: Scope, tx: Transaction, now: number, row: Installed
 }
 
 /** The connections that lose their access; `github_ids` null: all that the installation covers. */
-export interface Lost {
+interface Lost {
   readonly installation_id: number
   readonly github_ids: readonly number[] | null
 }

@@ -22,7 +22,7 @@ import type { Known, OnAgent } from '../guards.js'
 import { type AtHead, type Plan, planOf } from '../plan.js'
 
 /** The head of a branch, as one reading found it. */
-export interface HeadOfBranch {
+interface HeadOfBranch {
   readonly commit_sha: string | null
   readonly ref: string | null
   /** `baseline`, `bundled`, or the canonical address of the repository. */

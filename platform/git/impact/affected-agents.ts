@@ -12,7 +12,7 @@ import type { Reading } from '../recorded/reading.js'
 import type { ImpactRequest, ManifestChange, PinnedAgent } from './impact-report.js'
 import { assignmentsOfManifests, type ChangedAssignment, policyIdsOf } from './impact-store.js'
 
-export interface AffectedAgent {
+interface AffectedAgent {
   readonly agent: AgentRow
   readonly facts: JsonMap
   readonly manifest_paths: readonly string[]

@@ -3,7 +3,7 @@ import type { Impact, ImpactInput } from '@svc/engine/parts'
 import { builtFile, startThread } from '../../jobs/thread.js'
 
 /** A task as text: a message of texts costs the sender little. */
-export interface StoredSteps {
+interface StoredSteps {
   /** The index of the agent. */
   readonly agent: number
   readonly lines: string

@@ -14,7 +14,7 @@ interface Draw {
   readonly max_steps: number
 }
 
-export interface SampledTasks {
+interface SampledTasks {
   readonly recorded: number
   /** In the order of the agents and of their first steps. */
   readonly tasks: readonly DrawnTask[]

@@ -20,7 +20,7 @@ export interface TaskFilter {
   readonly to?: string | undefined
 }
 
-export interface LastTasks {
+interface LastTasks {
   /** Those with the latest steps, latest first. */
   readonly tasks: readonly RecordedTask[]
   /** Tasks of the period beyond the limit; 0 without a period. */

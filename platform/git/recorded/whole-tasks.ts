@@ -29,7 +29,7 @@ const batchEntries = 400
 /** A payload that is larger is read alone, once the size of its task is known. */
 const maxBatched = 16 * 1024
 
-export interface WholeTask {
+interface WholeTask {
   readonly task: RecordedTask
   /** Of its payloads. */
   readonly bytes: number
@@ -37,7 +37,7 @@ export interface WholeTask {
   readonly lines: string
 }
 
-export interface WholeTaskParts {
+interface WholeTaskParts {
   readonly read: Reading
   readonly scope: Scope
   /** Called for each task that cannot be replayed whole. */

@@ -6,7 +6,7 @@ import { SourceError, type TreeEntry } from './source.js'
 import { tooManyEntries } from './tree.js'
 
 /** Runs `cat-file` with these names as input; null when it fails. */
-export interface TreeReader {
+interface TreeReader {
   readonly trees: (shas: readonly string[]) => Promise<Buffer | null>
   readonly sizes: (shas: readonly string[]) => Promise<Buffer | null>
 }

@@ -8,7 +8,7 @@ import type { Limits } from './limits.js'
 import { type GitSource, type Inspection, type RepositoryAddress, SourceError } from './source.js'
 import { assertSha, checkedTree } from './tree.js'
 
-export interface Github {
+interface Github {
   readonly inspect: (address: RepositoryAddress) => Promise<Inspection>
   readonly open: (address: RepositoryAddress) => GitSource
 }

@@ -4,7 +4,7 @@ import { hiddenCharacter } from '@svc/schemas'
 import type { TreeEntry } from './source.js'
 
 /** Bytes of a manifest. */
-export const maxManifestBytes = 256 * 1024
+const maxManifestBytes = 256 * 1024
 
 /** The reason why an entry cannot be a manifest, as far as the tree shows; null for a file that may be read. */
 export function entryProblem({ path, mode, size }: TreeEntry): string | null {

@@ -12,7 +12,7 @@ import type { Limits } from './limits.js'
 import { type GitSource, type Inspection, type RepositoryAddress, SourceError } from './source.js'
 import { assertSha, checkedTree } from './tree.js'
 
-export interface RemoteParts extends AddressRules {
+interface RemoteParts extends AddressRules {
   /** The folder of all local copies. */
   readonly folder: string
   /** The folders in which the command `git` is looked for. */
@@ -20,7 +20,7 @@ export interface RemoteParts extends AddressRules {
   readonly limits: Limits
 }
 
-export interface Remote {
+interface Remote {
   readonly inspect: (address: RepositoryAddress) => Promise<Inspection>
   readonly open: (address: RepositoryAddress, cache: string) => GitSource
   readonly forget: (cache: string) => Promise<void>

@@ -2,7 +2,7 @@
 // not apply: it would hide a failure.
 import type { Action, Incident } from '@svc/schemas'
 
-export type Trigger = Action['on'][number]
+type Trigger = Action['on'][number]
 
 /** An occurrence that can trigger actions. */
 export interface Occurrence {

@@ -80,7 +80,7 @@ export interface Tried {
   readonly next_attempt_at: number
 }
 
-export type NextState =
+type NextState =
   | { readonly state: 'delivered' | 'dead' }
   | { readonly state: 'pending'; readonly next_attempt_at: number; readonly give_up_at: number | null }
 

@@ -21,7 +21,7 @@ export const transitions = {
 const moves = Object.entries(transitions) as [IncidentMove, { from: readonly string[]; to: string }][]
 
 /** A text that may be sent as `note` or as `reason`. */
-export interface NoteOrReason {
+interface NoteOrReason {
   readonly note?: string
   readonly reason?: string
 }

@@ -35,7 +35,7 @@ export async function insertApprovedSteps(
 }
 
 /** An agent's question about a policy. */
-export interface AskedOf extends Question, Pick<ApprovedStep, 'agent_id' | 'task_id' | 'policy_id'> {}
+interface AskedOf extends Question, Pick<ApprovedStep, 'agent_id' | 'task_id' | 'policy_id'> {}
 
 /** For each question, in order: whether its step was recorded after it with an approval. */
 export async function areAnswered({ org_id }: Scope, tx: Transaction, questions: readonly AskedOf[]) {

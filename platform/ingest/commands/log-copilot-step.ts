@@ -11,7 +11,7 @@ import { type CopilotCall, isStart, startOrigin } from '../copilot/copilot-step.
 import type { StepRequest } from '../step-request.js'
 import type { Ingest } from '../write-queue.js'
 
-export interface LoggedCopilotStep {
+interface LoggedCopilotStep {
   readonly status: 200 | 201
   /** The step was sent before. */
   readonly replayed: boolean

@@ -2,7 +2,7 @@
 // loop for half a second.
 import type { Pace } from '../pace.js'
 
-export interface DividedJson {
+interface DividedJson {
   /** The text with a number in the place of each span: its index in `spans`. */
   readonly envelope: Buffer
   readonly spans: readonly Buffer[]

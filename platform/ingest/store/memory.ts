@@ -6,7 +6,7 @@ import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { columnsOf } from '../../db/sql.js'
 
-export interface MemoryRow {
+interface MemoryRow {
   readonly agent_id: string
   readonly marks: number
   /** The least trusted label of others; null when nothing of others was written. */
@@ -14,7 +14,7 @@ export interface MemoryRow {
   readonly overflow: boolean
 }
 
-export interface MarkRow {
+interface MarkRow {
   readonly agent_id: string
   readonly digest: string
   readonly label: MemoryLabel

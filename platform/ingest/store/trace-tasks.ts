@@ -4,7 +4,7 @@ import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { columnsOf, insertRows } from '../../db/sql.js'
 
-export interface TraceTask {
+interface TraceTask {
   readonly trace_id: string
   readonly task_id: string
 }

@@ -7,7 +7,7 @@ import type { FullLeaf } from '../../ledger/stored-leaves.js'
 import type { StoredCheckpoint } from '../publish/store/checkpoints.js'
 
 /** A leaf whose record is kept. */
-export type ProvenLeaf = FullLeaf & { readonly record: string }
+type ProvenLeaf = FullLeaf & { readonly record: string }
 
 const fullLeaves = `select l.log_index, l.leaf_hash, coalesce(e.record, r.record) as record,
     coalesce(p.salts, r.salts) as salts, coalesce(p.body, r.body) as body

@@ -18,7 +18,7 @@ import { noteOverrides, withOverrides } from './carry-overrides.js'
 export type TargetAgent = Pick<Agent, 'agent_id' | 'agent_key' | 'effective_risk_classification'>
 
 /** The assignment that gets the version. */
-export type PutOn = Pick<Assignment, 'id' | 'assigned_at' | 'assigned_by'>
+type PutOn = Pick<Assignment, 'id' | 'assigned_at' | 'assigned_by'>
 
 /** A valid version of a manifest, and where it is from. */
 export interface ManifestVersion {
@@ -32,7 +32,7 @@ export interface ManifestVersion {
 
 export type { Moment } from '../moment.js'
 
-export interface PutManifest {
+interface PutManifest {
   readonly policies: readonly Policy[]
   readonly skipped: readonly string[]
   readonly waivers: Assignment['waivers']

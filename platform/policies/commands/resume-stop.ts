@@ -13,7 +13,7 @@ import { type ConcernedAgent, concernedAgents, resumeAgents, setStop } from '../
 import { stopIn } from './stop.js'
 
 /** The states from which a stop can be resumed. */
-export const resumable: readonly Stop['state'][] = ['stopped', 'resuming']
+const resumable: readonly Stop['state'][] = ['stopped', 'resuming']
 
 /**
  * Resumes agents; those of no stage stay stopped. Rejects with NOT_FOUND, with INVALID_TRANSITION when all are resumed, and with

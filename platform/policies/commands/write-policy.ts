@@ -19,16 +19,16 @@ import { agentNamed, isReplaced, updatePolicy } from '../store/write-policy.js'
 import { assertNotOfStop } from './managed-by-stop.js'
 
 /** The changes of a policy, and the states from which each is possible. */
-export const policyMoves = {
+const policyMoves = {
   change: { from: ['enabled', 'disabled'] },
   enable: { from: ['enabled', 'disabled'] },
   disable: { from: ['enabled', 'disabled'] },
   delete: { from: ['enabled', 'disabled'] },
 } as const satisfies Record<string, { readonly from: readonly PolicyState[] }>
 
-export type PolicyMove = keyof typeof policyMoves
+type PolicyMove = keyof typeof policyMoves
 /** `replaced`: a later version of its manifest has another policy in its place, or its assignment was removed. */
-export type PolicyState = 'enabled' | 'disabled' | 'deleted' | 'replaced'
+type PolicyState = 'enabled' | 'disabled' | 'deleted' | 'replaced'
 
 /** Puts a policy in force. Rejects with INVALID for an agent that the workspace does not have. */
 export async function createPolicy({ db, clock }: Resources, scope: Scope, given: GivenPolicy): Promise<Policy> {

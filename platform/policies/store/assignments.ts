@@ -112,7 +112,7 @@ export async function approvedText(scope: Scope, tx: Transaction, id: number): P
 }
 
 /** The result of a reading of the branch for an assignment whose version stays in force. */
-export interface HeadState {
+interface HeadState {
   /** Null when the manifest is not there. */
   readonly head_sha: string | null
   readonly held_sha: string | null

@@ -83,7 +83,7 @@ export async function collectReport(
 }
 
 /** Takes the lines of report.jsonl, in order. */
-export type WriteReading = (reading: BundledReading) => Promise<void>
+type WriteReading = (reading: BundledReading) => Promise<void>
 
 /**
  * Reads everything that a report reads besides the entries of its period, for its bundle; `log_index` is that of its leaf. Rejects

@@ -21,7 +21,7 @@ export async function findReport(scope: Scope, tx: Transaction, id: string): Pro
 }
 
 /** The number orders the list. */
-export interface NumberedReport extends Report {
+interface NumberedReport extends Report {
   readonly number: number
 }
 

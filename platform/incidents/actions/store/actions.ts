@@ -23,7 +23,7 @@ export type ActionValues = Pick<
   'name' | 'on' | 'min_severity' | 'agent_ids' | 'policy_ids' | 'config' | 'enabled'
 >
 
-export interface NewAction extends ActionValues, Sealed {
+interface NewAction extends ActionValues, Sealed {
   readonly id: string
   readonly kind: Action['kind']
 }

@@ -2,7 +2,7 @@
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 
-export interface NamedAgent {
+interface NamedAgent {
   readonly agent_id: string
   readonly agent_key: string
 }

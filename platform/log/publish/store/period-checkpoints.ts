@@ -3,7 +3,7 @@ import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { utc, utcText } from '../../../db/sql.js'
 
-export interface CutOffCheckpoint {
+interface CutOffCheckpoint {
   readonly epoch: number
   readonly note: string
   readonly published_at: string
