@@ -1,6 +1,7 @@
 // The members of a workspace and its offers.
 import { isoTime, type Offer } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
+import { rowsOf, total } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
 import type { Role } from '../../http/principal.js'
@@ -30,11 +31,8 @@ export async function lockOwner(scope: Scope, tx: Transaction): Promise<string |
 }
 
 /** The number of members, including suspended ones. */
-export async function countMembers(scope: Scope, tx: Transaction): Promise<number> {
-  const [row] = await tx.query<{ count: number }>('select count(*)::int as count from memberships where org_id = $1', [
-    scope.org_id,
-  ])
-  return row?.count ?? 0
+export function countMembers(scope: Scope, tx: Transaction): Promise<number> {
+  return total(tx, rowsOf(scope, 'memberships'))
 }
 
 export async function insertMember(scope: Scope, tx: Transaction, now: number, person_id: string, role: Role) {

@@ -53,11 +53,7 @@ export async function firstIndexFrom(scope: Scope, tx: Transaction, from: string
 /** The number of tasks of the agent with a step at or after the log index. */
 export async function countTasks(scope: Scope, tx: Transaction, agent_id: string, first: number): Promise<number> {
   await readByIndex(tx)
-  const [row] = await tx.query<{ tasks: number }>(
-    'select count(*)::int as tasks from task_heads where org_id = $1 and agent_id = $2 and last_log_index >= $3',
-    [scope.org_id, agent_id, first],
-  )
-  return row?.tasks ?? 0
+  return total(tx, rowsOf(scope, 'task_heads').where({ agent_id }).where(within('last_log_index', { first })))
 }
 
 export interface DrawnTask extends RecordedTask {

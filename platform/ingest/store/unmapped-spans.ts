@@ -1,7 +1,7 @@
 // Spans that are not acts of an agent, counted by what they have in common.
 import { isoTime, type UnmappedSpan } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
+import { type Filter, type Listed, type Page, page, rowsOf, total } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { columnsOf, insertRows, utc } from '../../db/sql.js'
 
@@ -63,12 +63,8 @@ async function knownDigests({ org_id }: Scope, tx: Transaction, rows: readonly C
   return new Set(found.map(({ digest }) => digest.toString('hex')))
 }
 
-async function roomIn({ org_id }: Scope, tx: Transaction): Promise<number> {
-  const [row] = await tx.query<{ count: number }>(
-    'select count(*)::int as count from unmapped_spans where org_id = $1',
-    [org_id],
-  )
-  return Math.max(0, maxRows - 1 - (row?.count ?? 0))
+async function roomIn(scope: Scope, tx: Transaction): Promise<number> {
+  return Math.max(0, maxRows - 1 - (await total(tx, rowsOf(scope, 'unmapped_spans'))))
 }
 
 async function addCounts({ org_id }: Scope, tx: Transaction, now: number, rows: readonly CountedSpans[]) {

@@ -4,7 +4,7 @@ import type { ReportPlan } from '@svc/report'
 import type { Report } from '@svc/schemas'
 import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, rowsOf, total } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
 
@@ -31,19 +31,13 @@ export function listReports(scope: Scope, tx: Transaction, filter: Filter, at: P
 }
 
 /** The number of reports that wait for their run or are in it. */
-export async function countUnfinished(scope: Scope, tx: Transaction): Promise<number> {
-  const [row] = await tx.query<{ count: number }>(
-    `select count(*)::int as count from reports where org_id = $1 and status in ('queued', 'running')`,
-    [scope.org_id],
-  )
-  return row?.count ?? 0
+export function countUnfinished(scope: Scope, tx: Transaction): Promise<number> {
+  return total(tx, rowsOf(scope, 'reports').whereIn('status', ['queued', 'running']))
 }
 
 /** The number of reports of the workspace, in every state. */
-export async function countReports(scope: Scope, tx: Transaction): Promise<number> {
-  const text = 'select count(*)::int as count from reports where org_id = $1'
-  const [row] = await tx.query<{ count: number }>(text, [scope.org_id])
-  return row?.count ?? 0
+export function countReports(scope: Scope, tx: Transaction): Promise<number> {
+  return total(tx, rowsOf(scope, 'reports'))
 }
 
 /** Adds a report to the queue, or a failed one again; `now` is ms since 1970. The log must be locked. */

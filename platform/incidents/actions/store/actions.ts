@@ -2,7 +2,7 @@
 import type { Action } from '@svc/schemas'
 import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
-import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, rowsOf, total } from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
 import { utc, utcText } from '../../../db/sql.js'
 import type { Conditions } from '../matching.js'
@@ -55,12 +55,8 @@ export function listActions(scope: Scope, tx: Transaction, filter: Filter, at: P
   return page<Action>(tx, actions, { columns, key: 'id', newest_first: true }, at)
 }
 
-export async function countActions(scope: Scope, tx: Transaction): Promise<number> {
-  const [row] = await tx.query<{ count: number }>(
-    'select count(*)::int as count from actions where org_id = $1 and deleted_at is null',
-    [scope.org_id],
-  )
-  return row?.count ?? 0
+export function countActions(scope: Scope, tx: Transaction): Promise<number> {
+  return total(tx, rowsOf(scope, 'actions').whereNull('deleted_at'))
 }
 
 /**
