@@ -6,6 +6,8 @@ import type { Scope } from '../../db/scope.js'
 import { onlyFor, PlatformError } from '../../errors.js'
 import { admins, type Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
+import { lockLog } from '../../ledger/log.js'
+import type { Moment } from '../../ledger/moment.js'
 import { lockMembership, lockWorkspace, type Membership, setRole, setSuspended } from '../store/members.js'
 import { readPersonUnscoped } from '../store/people.js'
 import { endOffersOf, endOffersTo } from './offer-moves.js'
@@ -30,6 +32,20 @@ export async function actAs(scope: Scope, tx: Transaction, roles: readonly Role[
 /** Checks again that a person has one of these roles; API keys and the operator were checked before. Rejects with FORBIDDEN. */
 export async function assertStillAllowed(scope: Scope, tx: Transaction, roles: readonly Role[]): Promise<void> {
   if (scope.actor.kind === 'person') await actAs(scope, tx, roles)
+}
+
+/** Changes the workspace under the lock of its log, by a caller who still has one of these roles. Rejects with FORBIDDEN. */
+export function changeAs<T>(
+  { db, clock }: Resources,
+  scope: Scope,
+  roles: readonly Role[],
+  change: (tx: Transaction, moment: Moment) => Promise<T>,
+): Promise<T> {
+  return withTransaction(db, scope, async (tx) => {
+    await assertStillAllowed(scope, tx, roles)
+    const { size: log_index } = await lockLog(scope, tx)
+    return change(tx, { now: clock(), log_index })
+  })
 }
 
 /** Locks another member for a change. Rejects with NOT_FOUND, and with CONFLICT for the owner. */

@@ -1,15 +1,15 @@
 // Changes of an agent by members: set its fields, deactivate and reactivate it, confirm a lower risk level.
 import { canonical } from '@svc/proof'
 import type { Agent, AgentChange, AgentConfirmation } from '@svc/schemas'
-import { assertStillAllowed } from '../../access/commands/members.js'
-import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
+import { changeAs } from '../../access/commands/members.js'
+import type { Resources, Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
 import { operators } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
-import { bumpConfig, lockLog } from '../../ledger/log.js'
+import { bumpConfig } from '../../ledger/log.js'
+import type { Moment } from '../../ledger/moment.js'
 import { materialiseAgain } from '../../policies/commands/materialise-again.js'
-import type { Moment } from '../../policies/commands/put-manifest.js'
 import { stopDeactivated } from '../../policies/commands/stop.js'
 import { agentNotFound } from '../errors.js'
 import { type AgentRow, agentView, findAgents, putAgent, setActive } from '../store/agents.js'
@@ -17,16 +17,14 @@ import { agentValues } from './merge-registration.js'
 import { evaluateRegistration, noteAgent, type RegistrationParts } from './register-agent.js'
 
 /** Changes the agent under the lock of the log, and returns it. Rejects with NOT_FOUND. */
-async function changing(
-  { db, clock }: Resources,
+function changing(
+  parts: Resources,
   scope: Scope,
   agent_id: string,
   change: (tx: Transaction, agent: AgentRow, moment: Moment) => Promise<void>,
 ): Promise<Agent> {
-  return withTransaction(db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, operators)
-    const { size: log_index } = await lockLog(scope, tx)
-    await change(tx, await agentOf(scope, tx, agent_id), { now: clock(), log_index })
+  return changeAs(parts, scope, operators, async (tx, moment) => {
+    await change(tx, await agentOf(scope, tx, agent_id), moment)
     return agentView(await agentOf(scope, tx, agent_id))
   })
 }

@@ -2,16 +2,17 @@
 import { manifestIdOf } from '@svc/engine'
 import { isTestFile, quotePath } from '@svc/engine/parts'
 import { type AssignmentRequest, isoTime, type MadeAssignment } from '@svc/schemas'
-import { assertStillAllowed } from '../../access/commands/members.js'
+import { changeAs } from '../../access/commands/members.js'
 import { agentNotFound } from '../../agents/errors.js'
 import { type AgentRow, findAgents } from '../../agents/store/agents.js'
-import { type Resources, type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
+import { type Resources, type Transaction, withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { invalid, PlatformError } from '../../errors.js'
 import { operators } from '../../http/principal.js'
-import { bumpConfig, lockLog } from '../../ledger/log.js'
+import { bumpConfig } from '../../ledger/log.js'
+import type { Moment } from '../../ledger/moment.js'
 import { baselineVersion, putBaseline } from '../../policies/commands/put-baseline.js'
-import { type ManifestVersion, type Moment, putManifest } from '../../policies/commands/put-manifest.js'
+import { type ManifestVersion, putManifest } from '../../policies/commands/put-manifest.js'
 import {
   assignmentOfManifest,
   findAssignment,
@@ -171,18 +172,16 @@ async function assertNoOtherBranch(
 }
 
 /** Runs `make`, which returns the id of a new assignment, under the lock of the log. */
-async function assigning(
-  { db, clock }: GitParts,
+function assigning(
+  parts: GitParts,
   scope: Scope,
   agent_id: string,
   make: (tx: Transaction, moment: Moment, agent: AgentRow) => Promise<number>,
 ): Promise<MadeAssignment> {
-  return withTransaction(db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, operators)
-    const { size: log_index } = await lockLog(scope, tx)
+  return changeAs(parts, scope, operators, async (tx, moment) => {
     const [agent] = await findAgents(scope, tx, [agent_id])
     if (agent === undefined) throw agentNotFound()
-    const id = await make(tx, { now: clock(), log_index }, agent)
+    const id = await make(tx, moment, agent)
     const assignment = await findAssignment(scope, tx, id)
     if (assignment === null) throw assignmentNotFound()
     return { ...assignment, policies: await policiesOf(scope, tx, id) }
@@ -190,11 +189,8 @@ async function assigning(
 }
 
 /** Removes an assignment: its policies end at once, also for running tasks. Rejects with NOT_FOUND. */
-export async function unassign({ db, clock }: Resources, scope: Scope, id: number): Promise<void> {
-  const now = clock()
-  await withTransaction(db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, operators)
-    const { size: log_index } = await lockLog(scope, tx)
+export function unassign(parts: Resources, scope: Scope, id: number): Promise<void> {
+  return changeAs(parts, scope, operators, async (tx, { now, log_index }) => {
     const assignment = await findAssignment(scope, tx, id)
     if (assignment === null) throw assignmentNotFound()
     await retirePolicies(scope, tx, now, id, log_index)

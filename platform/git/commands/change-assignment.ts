@@ -1,15 +1,16 @@
 // Changes assignments by hand: resync, approve, pin, roll back (docs/design/git.md §2).
 import type { Assignment } from '@svc/schemas'
-import { assertStillAllowed } from '../../access/commands/members.js'
+import { assertStillAllowed, changeAs } from '../../access/commands/members.js'
 import { agentNotFound } from '../../agents/errors.js'
 import { type AgentRow, findAgents } from '../../agents/store/agents.js'
 import { type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { invalid, invalidTransition, PlatformError } from '../../errors.js'
 import { operators } from '../../http/principal.js'
-import { bumpConfig, lockLog } from '../../ledger/log.js'
+import { bumpConfig } from '../../ledger/log.js'
+import type { Moment } from '../../ledger/moment.js'
 import { baselineVersion } from '../../policies/commands/put-baseline.js'
-import type { ManifestVersion, Moment } from '../../policies/commands/put-manifest.js'
+import type { ManifestVersion } from '../../policies/commands/put-manifest.js'
 import { findAssignment, setHeadState, setPin, setPinnedVersion } from '../../policies/store/assignments.js'
 import { versionsOf } from '../../policies/store/versions.js'
 import { storedVersion } from '../../policies/stored-version.js'
@@ -148,20 +149,18 @@ interface Changed {
 }
 
 /** Changes the assignment under the lock of the log, and returns it. Rejects with NOT_FOUND. */
-async function changing(
-  { db, clock }: GitParts,
+function changing(
+  parts: GitParts,
   scope: Scope,
   id: number,
   change: (tx: Transaction, moment: Moment, changed: Changed) => Promise<void>,
 ): Promise<Assignment> {
-  return withTransaction(db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, operators)
-    const { size: log_index } = await lockLog(scope, tx)
+  return changeAs(parts, scope, operators, async (tx, moment) => {
     const assignment = await findAssignment(scope, tx, id)
     if (assignment === null) throw assignmentNotFound()
     const [agent] = await findAgents(scope, tx, [assignment.agent_id])
     if (agent === undefined) throw agentNotFound()
-    await change(tx, { now: clock(), log_index }, { assignment, agent })
+    await change(tx, moment, { assignment, agent })
     return (await findAssignment(scope, tx, id)) ?? assignment
   })
 }

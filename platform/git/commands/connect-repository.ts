@@ -2,12 +2,11 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Repository, RepositoryRequest, WebhookSecret } from '@svc/schemas'
-import { assertStillAllowed } from '../../access/commands/members.js'
+import { changeAs } from '../../access/commands/members.js'
 import { type Transaction, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { invalid, PlatformError } from '../../errors.js'
 import { admins } from '../../http/principal.js'
-import { lockLog } from '../../ledger/log.js'
 import { assignmentsFrom } from '../../policies/store/assignments.js'
 import { keyInvalid } from '../../secrets/encryption-key.js'
 import { tokenContext, webhookContext } from '../../secrets/store.js'
@@ -108,11 +107,8 @@ const maxRepositories = 100
 /** A job reads what this process has not read by then. */
 const unreadMs = 30_000
 
-async function add(parts: GitParts, scope: Scope, repository: NewRepository, token: string | null): Promise<number> {
-  const now = parts.clock()
-  return withTransaction(parts.db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, admins)
-    await lockLog(scope, tx)
+function add(parts: GitParts, scope: Scope, repository: NewRepository, token: string | null): Promise<number> {
+  return changeAs(parts, scope, admins, async (tx, { now }) => {
     const known = await sameRepository(scope, tx, repository)
     if (known !== null) throw new PlatformError('CONFLICT', `this branch is connected already, as repository ${known}`)
     if ((await countRepositories(scope, tx)) >= maxRepositories)
@@ -188,17 +184,15 @@ function inUse(ids: readonly number[]): PlatformError {
 }
 
 /** Changes the repository under the lock of the log. Rejects with NOT_FOUND. */
-async function changing(
-  { db, clock }: GitParts,
+function changing(
+  parts: GitParts,
   scope: Scope,
   id: number,
   change: (tx: Transaction, now: number, repository: RepositoryRow) => Promise<void>,
 ): Promise<void> {
-  await withTransaction(db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, admins)
-    await lockLog(scope, tx)
+  return changeAs(parts, scope, admins, async (tx, { now }) => {
     const repository = await lockRepository(scope, tx, id)
     if (repository === null) throw repositoryNotFound()
-    await change(tx, clock(), repository)
+    await change(tx, now, repository)
   })
 }

@@ -3,11 +3,11 @@ import { type Assignment, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import type { Triggering } from '../../incidents/actions/triggers.js'
+import type { Moment } from '../../ledger/moment.js'
 import { loggedChanges } from '../../policies/changed-policies.js'
 import type { BaselineParts } from '../../policies/commands/put-baseline.js'
 import {
   type ManifestVersion,
-  type Moment,
   policiesFor,
   putManifest,
   type TargetAgent,

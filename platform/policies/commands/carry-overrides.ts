@@ -3,7 +3,7 @@ import type { Policy } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
-import type { Moment } from '../moment.js'
+import type { Moment } from '../../ledger/moment.js'
 import { keptSwitches } from '../overrides.js'
 import type { NewPolicy } from '../store/policies.js'
 

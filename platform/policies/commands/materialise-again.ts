@@ -2,13 +2,14 @@
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
+import type { Moment } from '../../ledger/moment.js'
 import { loggedChanges } from '../changed-policies.js'
 import { asWritten } from '../overrides.js'
 import { assignmentsOf } from '../store/assignments.js'
 import { policiesOf } from '../store/policies.js'
 import { storedVersion } from '../stored-version.js'
 import type { BaselineParts } from './put-baseline.js'
-import { type Moment, policiesFor, putManifest, type TargetAgent } from './put-manifest.js'
+import { policiesFor, putManifest, type TargetAgent } from './put-manifest.js'
 
 /** Changes the assignments whose skipped policies are others at the agent's level. The log must be locked. */
 export async function materialiseAgain(

@@ -4,9 +4,10 @@ import { isoTime, type Policy } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
+import type { Moment } from '../../ledger/moment.js'
 import type { ManifestReader } from '../manifest-reader.js'
 import { insertAssignment, setHeadState } from '../store/assignments.js'
-import { type ManifestVersion, type Moment, putManifest, type TargetAgent } from './put-manifest.js'
+import { type ManifestVersion, putManifest, type TargetAgent } from './put-manifest.js'
 
 export interface BaselineParts {
   readonly manifests: ManifestReader

@@ -6,8 +6,8 @@ import { type Agent, type Assignment, isoTime, type Manifest, type Policy, versi
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { bumpConfig } from '../../ledger/log.js'
+import type { Moment } from '../../ledger/moment.js'
 import type { ManifestFile } from '../manifest-reader.js'
-import type { Moment } from '../moment.js'
 import { setVersion } from '../store/assignments.js'
 import { keepText } from '../store/manifest-texts.js'
 import { insertPolicies, type NewPolicy, overriddenOf, retirePolicies } from '../store/policies.js'
@@ -29,8 +29,6 @@ export interface ManifestVersion {
   readonly commit_sha: string | null
   readonly ref: string | null
 }
-
-export type { Moment } from '../moment.js'
 
 interface PutManifest {
   readonly policies: readonly Policy[]

@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto'
 import { quotePath } from '@svc/engine/parts'
 import { isoTime, type Stop, type StopResume } from '@svc/schemas'
-import { assertStillAllowed } from '../../access/commands/members.js'
-import { type Resources, withTransaction } from '../../db/db.js'
+import { changeAs } from '../../access/commands/members.js'
+import type { Resources } from '../../db/db.js'
 import { actorText, type Scope } from '../../db/scope.js'
 import { invalid, invalidTransition } from '../../errors.js'
 import { operators } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
-import { bumpConfig, lockLog } from '../../ledger/log.js'
+import { bumpConfig } from '../../ledger/log.js'
 import { type ConcernedAgent, concernedAgents, resumeAgents, setStop } from '../store/stops.js'
 import { stopIn } from './stop.js'
 
@@ -19,18 +19,10 @@ const resumable: readonly Stop['state'][] = ['stopped', 'resuming']
  * Resumes agents; those of no stage stay stopped. Rejects with NOT_FOUND, with INVALID_TRANSITION when all are resumed, and with
  * INVALID for agents that the stop does not stop.
  */
-export async function resumeStop(
-  { db, clock }: Resources,
-  scope: Scope,
-  id: string,
-  request: StopResume,
-): Promise<Stop> {
-  const now = clock()
+export async function resumeStop(parts: Resources, scope: Scope, id: string, request: StopResume): Promise<Stop> {
   const { agent_ids, percent } = stageIn(request)
   const { note } = request
-  return withTransaction(db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, operators)
-    const { size: log_index } = await lockLog(scope, tx)
+  return changeAs(parts, scope, operators, async (tx, { now, log_index }) => {
     const { state, stages, policy_id } = await stopIn(scope, tx, id)
     if (!resumable.includes(state)) throw invalidTransition('resume', 'a stop', state, resumable)
     const agents = await concernedAgents(scope, tx, id)

@@ -1,13 +1,14 @@
 // Stops agents: their next step is blocked (docs/design/platform.md §9).
 import type { Stop, StopRequest } from '@svc/schemas'
-import { assertStillAllowed } from '../../access/commands/members.js'
-import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
+import { changeAs } from '../../access/commands/members.js'
+import type { Resources, Transaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import { actorText, type Scope } from '../../db/scope.js'
 import { invalid, PlatformError } from '../../errors.js'
 import { operators } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
-import { bumpConfig, lockLog } from '../../ledger/log.js'
+import { bumpConfig } from '../../ledger/log.js'
+import type { Moment } from '../../ledger/moment.js'
 import { byHand } from '../given/members.js'
 import { insertPolicies, type NewPolicy } from '../store/policies.js'
 import {
@@ -19,18 +20,14 @@ import {
   keyOfAgent,
   type NewStop,
 } from '../store/stops.js'
-import type { Moment } from './put-manifest.js'
 
 /**
  * Stops the target, also one that another stop stops: each stop has to be resumed by itself, so that no member lifts the stop of
  * another. Rejects with INVALID unless exactly one target is named, and with NOT_FOUND for an unknown one.
  */
-export async function stop({ db, clock }: Resources, scope: Scope, request: StopRequest): Promise<Stop> {
-  const now = clock()
-  const id = newId('stp', now)
-  return withTransaction(db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, operators)
-    const { size: from_index } = await lockLog(scope, tx)
+export function stop(parts: Resources, scope: Scope, request: StopRequest): Promise<Stop> {
+  return changeAs(parts, scope, operators, async (tx, { now, log_index: from_index }) => {
+    const id = newId('stp', now)
     const target = await targetOf(scope, tx, request)
     const { reason } = request
     const created_by = actorText(scope)

@@ -2,16 +2,16 @@
 import { quotePath } from '@svc/engine/parts'
 import { canonical } from '@svc/proof'
 import { isoTime, type Policy } from '@svc/schemas'
-import { assertStillAllowed } from '../../access/commands/members.js'
-import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
+import { changeAs } from '../../access/commands/members.js'
+import type { Resources, Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { invalid, invalidTransition, PlatformError } from '../../errors.js'
 import { operators } from '../../http/principal.js'
-import { bumpConfig, lockLog } from '../../ledger/log.js'
+import { bumpConfig } from '../../ledger/log.js'
+import type { Moment } from '../../ledger/moment.js'
 import { type Changes, notePolicy, type PolicyEventKind } from '../events.js'
 import { byHand, type WrittenPolicy, writtenMembers } from '../given/members.js'
 import { type GivenPolicy, readChangedPolicy } from '../given/read-policy.js'
-import type { Moment } from '../moment.js'
 import { overriddenBy } from '../overrides.js'
 import { findPolicy, insertPolicies } from '../store/policies.js'
 import { beginPolicyVersion, endPolicyVersion } from '../store/policy-versions.js'
@@ -31,14 +31,11 @@ type PolicyMove = keyof typeof policyMoves
 type PolicyState = 'enabled' | 'disabled' | 'deleted' | 'replaced'
 
 /** Puts a policy in force. Rejects with INVALID for an agent that the workspace does not have. */
-export async function createPolicy({ db, clock }: Resources, scope: Scope, given: GivenPolicy): Promise<Policy> {
+export function createPolicy(parts: Resources, scope: Scope, given: GivenPolicy): Promise<Policy> {
   const { policy, warnings } = given
-  return withTransaction(db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, operators)
-    const { size: log_index } = await lockLog(scope, tx)
-    const moment = { now: clock(), log_index }
+  return changeAs(parts, scope, operators, async (tx, moment) => {
     await assertAgent(scope, tx, policy.agent_id)
-    const [made] = await insertPolicies(scope, tx, moment.now, null, [{ ...policy, ...byHand }], log_index)
+    const [made] = await insertPolicies(scope, tx, moment.now, null, [{ ...policy, ...byHand }], moment.log_index)
     if (made === undefined) throw new Error('the policy was not inserted')
     await beginPolicyVersion(scope, tx, moment, made)
     await notePolicy(scope, tx, moment.now, [{ kind: 'policy.created' }], made)
@@ -73,9 +70,9 @@ export function switchPolicy(
 }
 
 /** Ends a policy for good; incidents still refer to it. Rejects like `changePolicy`. */
-export async function deletePolicy({ db, clock }: Resources, scope: Scope, id: number, expected: Expected) {
-  return withTransaction(db, scope, async (tx) => {
-    const { known, moment } = await locked(scope, tx, clock, id, 'delete', expected)
+export function deletePolicy(parts: Resources, scope: Scope, id: number, expected: Expected) {
+  return changeAs(parts, scope, operators, async (tx, moment) => {
+    const known = await changeable(scope, tx, id, 'delete', expected)
     if (known.manifest_id !== null) throw managed(known, 'deleted')
     const { now } = moment
     const next = { ...known, enabled: false, version: known.version + 1, deleted_at: isoTime(now) }
@@ -93,16 +90,16 @@ interface Wanted {
 }
 
 /** Changes the policy under the lock of the log, and returns it. What changes nothing makes no version and no event. */
-async function changing(
-  { db, clock }: Resources,
+function changing(
+  parts: Resources,
   scope: Scope,
   id: number,
   move: PolicyMove,
   expected: Expected,
   wanted: (tx: Transaction, known: Policy) => Promise<Wanted>,
 ): Promise<Policy> {
-  return withTransaction(db, scope, async (tx) => {
-    const { known, moment } = await locked(scope, tx, clock, id, move, expected)
+  return changeAs(parts, scope, operators, async (tx, moment) => {
+    const known = await changeable(scope, tx, id, move, expected)
     const { policy, warnings } = await wanted(tx, known)
     const changes = changesOf(known, policy)
     const members = Object.keys(changes)
@@ -149,17 +146,14 @@ async function putVersion(
   await bumpConfig(scope, tx)
 }
 
-/** The policy under the lock of the log, if the change is possible. */
-async function locked(
+/** The policy, if the change is possible. */
+async function changeable(
   scope: Scope,
   tx: Transaction,
-  clock: () => number,
   id: number,
   move: PolicyMove,
   expected: Expected,
-): Promise<{ known: Policy; moment: Moment }> {
-  await assertStillAllowed(scope, tx, operators)
-  const { size: log_index } = await lockLog(scope, tx)
+): Promise<Policy> {
   const known = await findPolicy(scope, tx, id)
   if (known === null) throw policyNotFound()
   await assertNotOfStop(scope, tx, id)
@@ -172,7 +166,7 @@ async function locked(
       'PRECONDITION_FAILED',
       `the policy has version ${known.version} now: read it again, and send \`If-Match: "${known.version}"\``,
     )
-  return { known, moment: { now: clock(), log_index } }
+  return known
 }
 
 async function stateOf(scope: Scope, tx: Transaction, { id, enabled, deleted_at }: Policy): Promise<PolicyState> {

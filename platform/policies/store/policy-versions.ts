@@ -2,7 +2,7 @@
 import { isoTime, type Policy } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import type { Moment } from '../moment.js'
+import type { Moment } from '../../ledger/moment.js'
 
 /** Ends the version in force. False when the policy has none: it is from a manifest, and nothing was set on it. */
 export async function endPolicyVersion(

@@ -2,14 +2,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { timesOf } from '@svc/report'
 import type { Report, ReportRequest } from '@svc/schemas'
-import { assertStillAllowed } from '../../access/commands/members.js'
-import { type Resources, withTransaction } from '../../db/db.js'
+import { changeAs } from '../../access/commands/members.js'
+import type { Resources } from '../../db/db.js'
 import { actorText, type Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
 import { auditors } from '../../http/principal.js'
 import type { Send } from '../../jobs/job.js'
 import { recordEvents } from '../../ledger/events.js'
-import { lockLog } from '../../ledger/log.js'
 import { sendReport } from '../make-job.js'
 import { planRequest, UnsignedEntries } from '../plan-request.js'
 import { countReports, countUnfinished, findReport, queueReport } from '../store/reports.js'
@@ -51,27 +50,19 @@ export async function requestReport(parts: RequestParts, scope: Scope, request: 
   }
 }
 
-function queueRequest(
-  { db, clock, send }: RequestParts,
-  scope: Scope,
-  request: ReportRequest,
-  asked_at: number,
-): Promise<Requested> {
-  return withTransaction(db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, auditors)
-    const { size } = await lockLog(scope, tx)
+function queueRequest(parts: RequestParts, scope: Scope, request: ReportRequest, asked_at: number): Promise<Requested> {
+  return changeAs(parts, scope, auditors, async (tx, { now, log_index: size }) => {
     const plan = await planRequest(scope, tx, { time: asked_at, size }, request)
     const known = await findReport(scope, tx, plan.id)
     if (known !== null && known.status !== 'failed') return { report: known, isQueued: false }
     if ((await countUnfinished(scope, tx)) >= maxUnfinished) throw busy()
     if (known === null && (await countReports(scope, tx)) >= maxReports) throw tooMany()
-    const now = clock()
     await queueReport(scope, tx, now, plan, actorText(scope))
     // Besides the audit trail, this entry is later than the period: no entry of the period can follow it.
     const { id, format, period, by, agent_ids, cut_off } = plan
     const data = { id, format, ...period, ...timesOf(by), agent_ids, cut_off }
     await recordEvents(scope, tx, now, [{ kind: 'report.requested', subject_kind: 'report', subject_id: id, data }])
-    await sendReport(send, scope, id, tx)
+    await sendReport(parts.send, scope, id, tx)
     return { report: (await findReport(scope, tx, id)) as Report, isQueued: true }
   })
 }

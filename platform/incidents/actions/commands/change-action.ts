@@ -1,6 +1,8 @@
 import type { Action, ActionChange } from '@svc/schemas'
+import { changeAs } from '../../../access/commands/members.js'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
+import { admins } from '../../../http/principal.js'
 import { actionTargetContext } from '../../../secrets/store.js'
 import { unknownAction } from '../errors.js'
 import { kinds } from '../kinds/kinds.js'
@@ -8,7 +10,7 @@ import type { ActionParts } from '../parts.js'
 import { type ActionValues, findAction, lockAction, updateAction } from '../store/actions.js'
 import { deliverName } from '../triggers.js'
 import { assertLimits } from './assert-limits.js'
-import { changing, noteAction, sealed } from './change.js'
+import { noteAction, sealed } from './change.js'
 import { configInEvent, listOf, listOrAll } from './read-config.js'
 
 /** Changes an action, whose receiver is then tried at once. Rejects with NOT_FOUND, INVALID and ENCRYPTION_KEY_INVALID. */
@@ -18,7 +20,7 @@ export async function changeAction(
   id: string,
   change: ActionChange,
 ): Promise<Action> {
-  return changing(parts, scope, async (tx, now) => {
+  return changeAs(parts, scope, admins, async (tx, { now }) => {
     const known = await lockAction(scope, tx, id)
     if (known === null) throw unknownAction()
     const { values, target } = changed(parts, known, change)

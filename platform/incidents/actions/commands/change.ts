@@ -1,25 +1,9 @@
 // Functions that all changes of actions share.
-import { assertStillAllowed } from '../../../access/commands/members.js'
-import { type Transaction, withTransaction } from '../../../db/db.js'
+import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
-import { admins } from '../../../http/principal.js'
 import { recordEvents } from '../../../ledger/events.js'
-import { lockLog } from '../../../ledger/log.js'
 import { keyInvalid } from '../../../secrets/encryption-key.js'
 import type { ActionParts } from '../parts.js'
-
-/** Runs a change by an admin under the lock of the log, which comes before the locks of actions. */
-export function changing<T>(
-  { db, clock }: Pick<ActionParts, 'db' | 'clock'>,
-  scope: Scope,
-  change: (tx: Transaction, now: number) => Promise<T>,
-): Promise<T> {
-  return withTransaction(db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, admins)
-    await lockLog(scope, tx)
-    return change(tx, clock())
-  })
-}
 
 /** Throws ENCRYPTION_KEY_INVALID when there is no key to seal with, or its file does not hold it. */
 export function sealed({ sealer, assertKeyKept }: ActionParts, context: string, secret: string): string {

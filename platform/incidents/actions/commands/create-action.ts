@@ -1,13 +1,15 @@
 import type { Action, ActionRequest, MadeAction } from '@svc/schemas'
+import { changeAs } from '../../../access/commands/members.js'
 import { newId } from '../../../db/ids.js'
 import { actorText, type Scope } from '../../../db/scope.js'
 import { PlatformError } from '../../../errors.js'
+import { admins } from '../../../http/principal.js'
 import { actionSecretContext, actionTargetContext } from '../../../secrets/store.js'
 import { kinds } from '../kinds/kinds.js'
 import type { ActionParts } from '../parts.js'
 import { countActions, findAction, insertAction } from '../store/actions.js'
 import { assertLimits } from './assert-limits.js'
-import { changing, noteAction, sealed } from './change.js'
+import { noteAction, sealed } from './change.js'
 import { configInEvent, listOf, listOrAll } from './read-config.js'
 
 /** All of them are read when an incident opens. */
@@ -24,7 +26,7 @@ export async function createAction(parts: ActionParts, scope: Scope, request: Ac
     agent_ids: listOrAll(request.agent_ids),
     policy_ids: listOrAll(request.policy_ids),
   }
-  return changing(parts, scope, async (tx, now) => {
+  return changeAs(parts, scope, admins, async (tx, { now }) => {
     if ((await countActions(scope, tx)) >= maxActions)
       throw new PlatformError('CONFLICT', `a workspace has at most ${maxActions} actions: delete one first`)
     await assertLimits(scope, tx, conditions)

@@ -1,14 +1,14 @@
 // Erases payloads (docs/design/log.md §7): chains and proofs stay valid, and the log records who erased them and why.
 import { type Erasure, type ErasureRequest, type ErasureResult, isoTime } from '@svc/schemas'
-import { assertStillAllowed } from '../../../access/commands/members.js'
-import { type Resources, type Transaction, withTransaction } from '../../../db/db.js'
+import { changeAs } from '../../../access/commands/members.js'
+import type { Resources, Transaction } from '../../../db/db.js'
 import { newId } from '../../../db/ids.js'
 import { actorText, type Scope } from '../../../db/scope.js'
 import { invalidTransition, PlatformError } from '../../../errors.js'
 import { admins } from '../../../http/principal.js'
 import { recordEvents } from '../../../ledger/events.js'
 import { appendLeaves } from '../../../ledger/leaves.js'
-import { lockLog, readHead } from '../../../ledger/log.js'
+import { readHead } from '../../../ledger/log.js'
 import { forgetSubjects, indexesOfSubject } from '../../../ledger/subjects.js'
 import type { Sealer } from '../../../secrets/seal.js'
 import {
@@ -44,15 +44,12 @@ const notReachedBySubject = 'other steps of the same tasks, and steps that do no
  * INVALID_TRANSITION when everything is already erased, and with CONFLICT when a hold is active.
  */
 export async function erase(
-  { db, clock, sealer }: Resources & { readonly sealer: Sealer },
+  parts: Resources & { readonly sealer: Sealer },
   scope: Scope,
   request: ErasureRequest,
 ): Promise<ErasureResult> {
-  const now = clock()
-  return withTransaction(db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, admins)
-    await lockLog(scope, tx)
-    const steps = await stepsToErase(scope, tx, sealer, request)
+  return changeAs(parts, scope, admins, async (tx, { now }) => {
+    const steps = await stepsToErase(scope, tx, parts.sealer, request)
     const task_ids = [...new Set(steps.map(({ task_id }) => task_id))]
     await assertNotHeld(scope, tx, task_ids)
     const log_indexes = steps.map(({ log_index }) => log_index)

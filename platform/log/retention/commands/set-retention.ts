@@ -1,18 +1,14 @@
 // Sets the retention period (docs/design/log.md §7).
-import { assertStillAllowed } from '../../../access/commands/members.js'
-import { type Resources, withTransaction } from '../../../db/db.js'
+import { changeAs } from '../../../access/commands/members.js'
+import type { Resources } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { admins } from '../../../http/principal.js'
 import { recordEvents } from '../../../ledger/events.js'
-import { lockLog } from '../../../ledger/log.js'
 import { retentionDays, setRetentionDays } from '../store/retention.js'
 
 /** Sets the retention period in days; the schema of the request requires 184 or more. An unchanged value records no event. */
-export async function setRetention({ db, clock }: Resources, scope: Scope, days: number): Promise<void> {
-  const now = clock()
-  await withTransaction(db, scope, async (tx) => {
-    await assertStillAllowed(scope, tx, admins)
-    await lockLog(scope, tx)
+export function setRetention(parts: Resources, scope: Scope, days: number): Promise<void> {
+  return changeAs(parts, scope, admins, async (tx, { now }) => {
     const before = await retentionDays(scope, tx)
     if (before === days) return
     await setRetentionDays(scope, tx, days)
