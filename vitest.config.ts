@@ -20,8 +20,9 @@ const repeating = [
 
 /** Random tests, which run a tenth of their runs elsewhere (test/support/random.ts). */
 const random = [
-  'test/engine/{analysis-fuzz,analysis-paths-fuzz,evaluate-fuzz,hostile-steps}.test.ts',
-  'test/engine/{span-batches,read-batches,pattern,hostile-manifests,odd-steps,metadata,phrases,times}.test.ts',
+  'test/engine/analysis/{analysis-fuzz,analysis-paths-fuzz}.test.ts',
+  'test/engine/rules/{evaluate-fuzz,hostile-steps,pattern,phrases,times}.test.ts',
+  'test/engine/{convert/span-batches,manifest/hostile-manifests,serve/odd-steps,trace/metadata,trace/read-batches}.test.ts',
   'test/platform/git/model.test.ts',
   'test/platform/log/{altered,honest}-histories.test.ts',
   'test/proof/{canonical-text,json-grammar,log,note,missing-entries,escaped-names}.test.ts',
