@@ -182,7 +182,7 @@ function answerGit(world: World, name: string, request: IncomingMessage, respons
     // After the answer of a push its references are there.
     if (isPush) response.on('close', () => noticePushes(world, repository, user ?? repository.owner))
     const path = (request.url ?? '').replace(/^\/[^/]+\/[^/]+\.git/, `/${repository.id}.git`)
-    backend(world.folder, request, response, path)
+    void backend(world.folder, request, response, path)
   }
 }
 
