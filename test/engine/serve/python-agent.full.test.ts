@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Serve, startServe } from '../../support/engine/serve.js'
 
-const root = import.meta.url.includes('/test/dist/') ? '../../../engine/serve/' : './'
-const agent = fileURLToPath(new URL(`${root}python-agent/agent.py`, import.meta.url))
+const agent = fileURLToPath(new URL('./python-agent/agent.py', import.meta.url))
 const hasPython = spawnSync('python3', ['--version']).status === 0
 if (!hasPython) console.log('skipped: python3 is not installed')
 
@@ -62,7 +61,7 @@ describe.skipIf(!hasPython)('an agent in Python', () => {
 })
 
 describe.skipIf(!hasPython)('the agent of docs/developers.md, which lets a person decide', () => {
-  const page = readFileSync(fileURLToPath(new URL(`${root}../../docs/developers.md`, import.meta.url)), 'utf8')
+  const page = readFileSync(fileURLToPath(new URL('../../../docs/developers.md', import.meta.url)), 'utf8')
   const [, program = ''] = /```python\n([\s\S]*?)```/.exec(page) ?? []
   const [, manifest = ''] = /cat > payments\.yaml <<'END'\n([\s\S]*?)^END$/m.exec(page) ?? []
   let serve: Serve
