@@ -2,8 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { calledAs } from '../../../cli/called-as.js'
-import { main } from '../../../cli/main.js'
 
 const root = import.meta.url.includes('/test/dist/') ? '../../../../' : '../../../'
 const program = fileURLToPath(new URL(`${root}cli/bin/svc.js`, import.meta.url))
@@ -47,6 +45,11 @@ export async function runSvc(...call: Parameters<typeof startSvc>): Promise<Fini
   const [args, env, stdin = '', cwd] = call
   if (servers.includes(args[0] ?? '')) return startSvc(...call).finished
   if (cwd !== undefined && cwd !== process.cwd()) return inFolder(cwd, () => runSvc(args, env, stdin))
+  // Loaded here: built programs such as `npm run bench` start commands in processes only.
+  const [{ calledAs }, { main }] = await Promise.all([
+    import('../../../cli/called-as.js'),
+    import('../../../cli/main.js'),
+  ])
   const PATH = process.env.PATH ?? ''
   const [out, err] = [collector(), collector()]
   let code = 0
