@@ -1,4 +1,4 @@
-// What a command uses of the process that runs it. A command in a process gets its streams; a test gives streams of its own.
+// The part of a process that a command uses. A command in a process gets its streams; a test gives streams of its own.
 import type { Readable, Writable } from 'node:stream'
 
 /** A stream for text, which a terminal may show. */
