@@ -165,7 +165,7 @@ async function ofTasks(
   const since = tasks.map(({ first_received_at }) => first_received_at)
   const until = tasks.map(({ last_received_at }) => last_received_at)
   // The times of all tasks exclude partitions at planning time; the times of one task exclude them at run time.
-  const ofTask = matching(scope, filter, range)
+  const ofOne = matching(scope, filter, range)
     .whereRaw('e.task_id = t.task_id and e.received_at between t.since and t.until')
     .whereRaw('e.received_at between ? and ?', [since.toSorted()[0] ?? '', until.toSorted().at(-1) ?? ''])
     .orderBy('e.seq', 'desc')
@@ -174,7 +174,7 @@ async function ofTasks(
     `select e.log_index, e.task_id, e.received_at
      from unnest(?::text[], ?::timestamptz[], ?::timestamptz[]) as t(task_id, since, until)
      cross join lateral ? e order by e.log_index desc limit ${limit}`,
-    [tasks.map(({ task_id }) => task_id), since, until, ofTask],
+    [tasks.map(({ task_id }) => task_id), since, until, ofOne],
   )
   return read<FoundEntry>(tx, entries)
 }
