@@ -121,7 +121,10 @@ let started: Promise<number> | null = null
 async function startBackend(): Promise<number> {
   const root = import.meta.url.includes('/test/dist/') ? './' : '../../dist/support/git/'
   const child = fork(fileURLToPath(new URL(`${root}backend-process.js`, import.meta.url)), { execArgv: [] })
-  const [port] = (await once(child, 'message')) as [number]
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('the process that runs Git for servers has ended: run `npm run build`')
+  })
+  const [port] = (await Promise.race([once(child, 'message'), ended])) as [number]
   child.unref()
   child.channel?.unref()
   return port
