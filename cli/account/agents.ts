@@ -9,14 +9,12 @@ import type {
   Policy,
   Stop,
 } from '@svc/schemas'
-import type { Command } from 'commander'
-import type { Terminal } from '../terminal.js'
 import { agentOf } from './agent-names.js'
 import { agentText, type GoverningFacts } from './agent-text.js'
 import { allRows } from './all-rows.js'
 import type { Client } from './client.js'
 import { rowsWithNotes } from './columns.js'
-import { memberCommand, type Output, type Subcommand } from './subcommand.js'
+import { memberCommands, type Output, type Subcommand } from './subcommand.js'
 
 type Options = Readonly<Record<string, string>>
 
@@ -41,9 +39,7 @@ const subcommands: readonly (Subcommand & { readonly examples: readonly string[]
   },
 ]
 
-export const agentCommands: readonly ((terminal: Terminal) => Command)[] = subcommands.map(
-  (subcommand) => (terminal) => memberCommand(terminal, subcommand, subcommand.examples),
-)
+export const agentCommands = memberCommands(subcommands)
 
 const columns = [
   { heading: 'KEY', least: 12 },

@@ -3,7 +3,7 @@ import type { Account, MemberList, Workspace } from '@svc/schemas'
 import type { Terminal } from '../terminal.js'
 import type { Screen } from './columns.js'
 import { currentSession, download, fetchAccount, platformError, request } from './session.js'
-import { forgetSession, sessionPath } from './session-file.js'
+import { forgetSession, sessionPlace } from './session-file.js'
 
 export interface Client extends Screen {
   /** Shows progress. */
@@ -37,8 +37,8 @@ export type Attempt<T> = {
 
 /** The client of the current session. Rejects when the user is not logged in. */
 export async function openClient(terminal: Terminal): Promise<Client> {
-  const { svc, env, stdout, stderr } = terminal
-  const place = { path: sessionPath(env, process.platform), now: Date.now, svc, env }
+  const { svc, stdout, stderr } = terminal
+  const place = sessionPlace(terminal)
   const session = await currentSession(place)
   const account = await fetchAccount(session, svc)
   if ((account as Partial<Account>).workspaces === undefined)

@@ -1,14 +1,12 @@
 // `svc incidents`, `svc incident`, `svc policies`: the incidents of the workspace, their moves, and the policies behind them.
 import { effectWords, type Incident, type IncidentList, type Policy, type PolicyList } from '@svc/schemas'
-import type { Command } from 'commander'
 import { UsageError } from '../errors.js'
-import type { Terminal } from '../terminal.js'
 import { agentKeys, agentOf } from './agent-names.js'
 import { minute } from './agent-text.js'
 import { allRows } from './all-rows.js'
 import type { Client } from './client.js'
 import { columnsOf } from './columns.js'
-import { memberCommand, type Output, type Subcommand } from './subcommand.js'
+import { memberCommands, type Output, type Subcommand } from './subcommand.js'
 import { table } from './table.js'
 
 type Options = Readonly<Record<string, string>>
@@ -60,9 +58,7 @@ const subcommands: readonly (Subcommand & { readonly examples: readonly string[]
   },
 ]
 
-export const incidentCommands: readonly ((terminal: Terminal) => Command)[] = subcommands.map(
-  (subcommand) => (terminal) => memberCommand(terminal, subcommand, subcommand.examples),
-)
+export const incidentCommands = memberCommands(subcommands)
 
 const incidentColumns = [
   { heading: 'ID', below: true },

@@ -3,7 +3,7 @@ import type { Account } from '@svc/schemas'
 import { Command } from 'commander'
 import type { Terminal } from '../terminal.js'
 import { defaultUrl } from './platform-url.js'
-import type { SessionPlace } from './session.js'
+import type { SessionPlace } from './session-file.js'
 
 export function loginCommand(terminal: Terminal): Command {
   const { svc } = terminal
@@ -127,9 +127,8 @@ function isUnencrypted(url: string): boolean {
 
 async function withExitCode(terminal: Terminal, work: (place: SessionPlace) => Promise<ExitCode>): Promise<void> {
   try {
-    const { sessionPath } = await import('./session-file.js')
-    const { svc, env } = terminal
-    terminal.exit(await work({ path: sessionPath(env, process.platform), now: Date.now, svc, env }))
+    const { sessionPlace } = await import('./session-file.js')
+    terminal.exit(await work(sessionPlace(terminal)))
   } catch (error) {
     const { errorText } = await import('@svc/proof')
     terminal.stderr.write(`${errorText(error)}\n`)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { readIfThere, replaceFile } from '@svc/engine/parts'
 import { parseJson } from '@svc/proof'
 import type { SessionTokens } from '@svc/schemas'
+import type { Terminal } from '../terminal.js'
 
 export interface SavedSession {
   /** The platform, without a trailing slash. */
@@ -15,10 +16,23 @@ export interface SavedSession {
   readonly until: number
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export interface SessionPlace {
+  /** File of the session. */
+  readonly path: string
+  /** ms since 1970 */
+  readonly now: () => number
+  /** The name by which this command was called, for hints. */
+  readonly svc: string
+  readonly env: Terminal['env']
+}
+
+/** The session of the user who called the command. */
+export function sessionPlace({ svc, env }: Pick<Terminal, 'svc' | 'env'>): SessionPlace {
+  return { path: sessionPath(env, process.platform), now: Date.now, svc, env }
+}
 
 /** The file of the session: in SVC_CONFIG_DIR, else in the settings folder of this system. */
-export function sessionPath(env: Environment, platform: NodeJS.Platform): string {
+function sessionPath(env: Terminal['env'], platform: NodeJS.Platform): string {
   const home = env.HOME ?? homedir()
   const own =
     platform === 'win32'

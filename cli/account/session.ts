@@ -7,10 +7,10 @@ import type { Account, Problem, SessionTokens } from '@svc/schemas'
 import { shellWord } from '../called-as.js'
 import { defaultUrl } from './platform-url.js'
 import {
-  type Environment,
   forgetSession,
   readSession,
   type SavedSession,
+  type SessionPlace,
   saveSession,
   withRenewalLock,
 } from './session-file.js'
@@ -90,16 +90,6 @@ export async function download({ url, access_token }: SavedSession, path: string
 function downloadProblem(error: unknown): string {
   const { code, cause, message } = error as { code?: string; cause?: { message?: string }; message: string }
   return code === undefined ? `the download was interrupted (${cause?.message ?? message})` : message
-}
-
-export interface SessionPlace {
-  /** File of the session. */
-  readonly path: string
-  /** ms since 1970 */
-  readonly now: () => number
-  /** The name by which this command was called, for hints. */
-  readonly svc: string
-  readonly env: Environment
 }
 
 /** The session of this user, its token valid for 30 seconds at least. Rejects when the user is not logged in. */

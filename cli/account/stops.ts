@@ -1,10 +1,8 @@
 // `svc stop`, `svc stops`, `svc resume`: block every step of agents in an emergency, and let them continue.
 import type { AgentList, Stop, StopList } from '@svc/schemas'
-import type { Command } from 'commander'
 import { UsageError } from '../errors.js'
-import type { Terminal } from '../terminal.js'
 import type { Client } from './client.js'
-import { memberCommand, type Output, type Subcommand } from './subcommand.js'
+import { memberCommands, type Output, type Subcommand } from './subcommand.js'
 import { table } from './table.js'
 
 type Options = Readonly<Record<string, string>>
@@ -50,9 +48,7 @@ const subcommands: readonly (Subcommand & { readonly examples: readonly string[]
   },
 ]
 
-export const stopCommands: readonly ((terminal: Terminal) => Command)[] = subcommands.map(
-  (subcommand) => (terminal) => memberCommand(terminal, subcommand, subcommand.examples),
-)
+export const stopCommands = memberCommands(subcommands)
 
 const isAgentId = (text: string) => /^ag_[0-9a-f]{32}$/.test(text)
 

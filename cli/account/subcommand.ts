@@ -87,6 +87,13 @@ export function memberCommand(terminal: Terminal, subcommand: Subcommand, exampl
   })
 }
 
+/** Commands outside of a group, each with its examples. */
+export function memberCommands(
+  subcommands: readonly (Subcommand & { readonly examples: readonly string[] })[],
+): readonly ((terminal: Terminal) => Command)[] {
+  return subcommands.map((subcommand) => (terminal) => memberCommand(terminal, subcommand, subcommand.examples))
+}
+
 /** Options with one value, which is `true` for a flag, and those that can be given several times. */
 function apart(chosen: Readonly<Record<string, unknown>>) {
   const isList = ([, value]: [string, unknown]) => Array.isArray(value)

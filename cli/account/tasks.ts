@@ -7,15 +7,13 @@ import {
   type TaskSummary,
   type Verification,
 } from '@svc/schemas'
-import type { Command } from 'commander'
 import { UsageError } from '../errors.js'
-import type { Terminal } from '../terminal.js'
 import { agentKeys, agentOf } from './agent-names.js'
 import { minute } from './agent-text.js'
 import { allRows } from './all-rows.js'
 import type { Client } from './client.js'
 import { columnsOf, rowsWithNotes } from './columns.js'
-import { memberCommand, type Output, type Subcommand } from './subcommand.js'
+import { memberCommands, type Output, type Subcommand } from './subcommand.js'
 import { table } from './table.js'
 import { endOption, timeOption } from './time-option.js'
 
@@ -47,9 +45,7 @@ const subcommands: readonly (Subcommand & { readonly examples: readonly string[]
   },
 ]
 
-export const taskCommands: readonly ((terminal: Terminal) => Command)[] = subcommands.map(
-  (subcommand) => (terminal) => memberCommand(terminal, subcommand, subcommand.examples),
-)
+export const taskCommands = memberCommands(subcommands)
 
 const taskColumns = [
   { heading: 'TASK', least: 12 },
