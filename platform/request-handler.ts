@@ -5,6 +5,7 @@ import type { AccessParts } from './access/parts.js'
 import type { WaitingEngines } from './agents/waiting-engines.js'
 import { builtCommit } from './commit.js'
 import { type Config, isLoopback } from './config.js'
+import { createApi } from './dashboard/api.js'
 import { pages, showProblem } from './dashboard/pages.js'
 import { createConcurrencyLimits } from './db/concurrency.js'
 import type { GitRoom } from './git/room.js'
@@ -59,7 +60,6 @@ export function requestHandler({ config, access, waiting_engines, operator, mete
     folders: [config.data_dir, config.log_key_dir, config.archive_dir],
     identify,
   })
-  const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null, send: queue.send }
   const served = [...routes, ...above.routes]
   const parts = {
     ...access,
@@ -80,6 +80,9 @@ export function requestHandler({ config, access, waiting_engines, operator, mete
     policy_ttl_seconds: config.policy_ttl_seconds,
     task_timeout_seconds: config.task_timeout_seconds,
   }
+  const sends_mail = config.smtp_url !== null
+  const api = createApi(served, parts)
+  const pageParts = { ...access, api, authenticate, public_url, sends_mail, send: queue.send }
   return createApp({
     clock,
     logger,

@@ -1,7 +1,7 @@
 // Builds after `npm ci` and before each start. An installation without dev dependencies has no compiler: it needs the build that
 // packages include.
 import { spawnSync } from 'node:child_process'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -15,6 +15,7 @@ if (existsSync(tsc)) {
     await bundleEngine()
     const { makeNewDatabase } = await import('./new-database.js')
     await makeNewDatabase()
+    copyAssets()
     writeCommit()
   }
 } else if (!existsSync(`${root}app/dist/main.js`)) {
@@ -23,6 +24,11 @@ if (existsSync(tsc)) {
   )
   // `npm ci --omit=dev` may come before a copied build.
   if (process.env.npm_lifecycle_event !== 'prepare') process.exitCode = 1
+}
+
+/** Files that pages load, which the compiler does not copy. */
+function copyAssets() {
+  cpSync(`${root}platform/dashboard/assets`, `${root}platform/dist/dashboard/assets`, { recursive: true })
 }
 
 /** Names the commit in the build, for /health; a build outside of a Git repository has none. */

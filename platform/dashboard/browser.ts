@@ -43,12 +43,13 @@ export function formOf({ body }: Request): Readonly<Record<string, string>> {
   return Object.fromEntries(fields.filter((field): field is [string, string] => typeof field[1] === 'string'))
 }
 
-/** The address of the page of an incident. */
-export const incidentPath = /^\/incidents\/(inc_[A-Za-z0-9-]{1,60})$/
+/** The addresses of the pages of a workspace, with their queries. */
+const ownPage =
+  /^\/(?!account|auth|api|sign-in|device|invitation|assets|theme)(?:[a-z]+(?:\/(?!\.)[A-Za-z0-9._~%:-]{1,300}){0,3})?(?:\?[A-Za-z0-9._~%=&+,:-]{0,1500})?$/
 
-/** The path of the page that follows the sign-in; '' for the usual one. Forms and links can hold any text: others are ignored. */
+/** The page that follows the sign-in; '' for the usual one. Forms and links can hold any text: others are ignored. */
 export function returnIn({ return_to }: Readonly<Record<string, unknown>>): string {
-  return typeof return_to === 'string' && incidentPath.test(return_to) ? return_to : ''
+  return typeof return_to === 'string' && ownPage.test(return_to) && !return_to.includes('..') ? return_to : ''
 }
 
 /** The address of the sign-in that leads back to this page. */

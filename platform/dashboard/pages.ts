@@ -1,23 +1,30 @@
 // The list of pages, and problems as pages.
 import type { Problem } from '@svc/schemas'
 import type { Request, Response, Router } from 'express'
+import { assets } from './assets.js'
+import { type DashboardPage, dashboard } from './page.js'
 import { accountPage } from './pages/account.js'
 import { devicePage } from './pages/device.js'
 import { incidentPage } from './pages/incident.js'
 import { invitationPage } from './pages/invitation.js'
 import { signInPage } from './pages/sign-in.js'
+import { tasksPage } from './pages/tasks.js'
+import { themeSwitch } from './pages/theme.js'
 import type { PageParts } from './parts.js'
 import { isBrowser, problemPage, show } from './views/page.js'
-import { pageStyle } from './views/style.js'
+
+/** The pages of a workspace; Express tries them in this order. */
+const workspacePages: readonly DashboardPage[] = [tasksPage, incidentPage]
 
 export function pages(parts: PageParts): Router[] {
   return [
-    pageStyle(),
+    assets(),
     signInPage(parts),
     invitationPage(parts),
     devicePage(parts),
     accountPage(parts),
-    incidentPage(parts),
+    themeSwitch(parts),
+    dashboard(parts, workspacePages),
   ]
 }
 

@@ -1,125 +1,178 @@
-// The page of an incident, which mails and Slack messages link to.
-
-import { type Request, type Response, Router } from 'express'
-import { assertAllowed } from '../../access/permission.js'
-import { readMembersUnscoped } from '../../access/store/people.js'
-import { findAgents } from '../../agents/store/agents.js'
-import { withSnapshot, withUnscopedTransaction } from '../../db/db.js'
-import type { Scope } from '../../db/scope.js'
-import { errorTable, PlatformError } from '../../errors.js'
-import { rejectOtherOrigins } from '../../http/client.js'
-import { operators } from '../../http/principal.js'
-import { byMember, byReader } from '../../http/route.js'
-import { validated } from '../../http/validate.js'
-import { type IncidentMove, moveIncident, noteOf, transitions } from '../../incidents/commands/move-incident.js'
-import { findIncident } from '../../incidents/store/incidents.js'
-import { listOccurrences } from '../../incidents/store/occurrences.js'
-import { formOf, incidentPath, readForm, signInAddress, type Visitor, visitorOf } from '../browser.js'
-import type { PageParts } from '../parts.js'
+// The page of an incident, which mails and Slack messages link to: why it was raised, what to do, its history, and its moves.
+import { effectWords, type Incident, type IncidentOccurrence } from '@svc/schemas'
+import { PlatformError } from '../../errors.js'
+import type { Query } from '../../http/query.js'
+import { type IncidentMove, transitions } from '../../incidents/commands/move-incident.js'
+import type { DashboardPage } from '../page.js'
+import { address, api, filterIn, paths } from '../paths.js'
+import { type Named, peopleOf } from '../people.js'
 import {
-  expiredFormView,
-  formValues,
-  type IncidentFacts,
-  incidentValues,
-  incidentView,
-  maxOccurrences,
-  noIncidentView,
-} from '../views/incident.js'
-import { sentenceOf, show } from '../views/page.js'
+  badge,
+  effectTexts,
+  hash,
+  id,
+  joined,
+  link,
+  nothing,
+  number,
+  piece,
+  severity,
+  state,
+  text,
+  time,
+} from '../views/html.js'
+import { type Act, field, type Shown, type Visit } from '../visit.js'
 
-/** A form that changed nothing. */
-interface Rejected {
-  readonly note: string
-  readonly error: PlatformError
-}
+const maxOccurrences = 50
 
-/** GET and POST /incidents/{id}. */
-export function incidentPage(parts: PageParts): Router {
-  const router = Router()
-  router.get(incidentPath, async (request: Request, response: Response) => {
-    const visitor = await visitorOf(parts, request, null)
-    if (visitor === null) return response.redirect(303, signInAddress(request.path))
-    await answer(parts, request, response, visitor)
+async function show(visit: Visit): Promise<Shown> {
+  const { read, may } = visit.api
+  const path = api`/api/v1/incidents/${visit.params.id ?? ''}`
+  const { cursor } = visit.query
+  const incident = await read('incident', path)
+  const [occurrences, agent, nameOf] = await Promise.all([
+    read('incident-occurrence-list', `${path}/occurrences`, {
+      limit: String(maxOccurrences),
+      ...(cursor !== undefined && { cursor }),
+    }),
+    read('agent', api`/api/v1/agents/${incident.agent_id}`),
+    peopleOf(visit),
+  ])
+  const here = (at?: string) => address(visit.path, { ...filterIn(visit.query), cursor: at })
+  const content = view({
+    ...factsOf(incident, agent, filterIn(visit.query)),
+    ...formOf(visit, incident, may('post', `${path}/resolve`)),
+    csrf: visit.csrf,
+    occurrences: occurrences.occurrences.map((one) => occurrenceOf(one, incident)),
+    count: countOf(occurrences),
+    next: occurrences.next_cursor === null ? '' : here(occurrences.next_cursor),
+    first: cursor === undefined ? '' : here(),
+    history: [
+      { at: time(incident.first_seen), change: text('opened'), by: nothing, note: '' },
+      ...incident.history.map((entry) => historyOf(entry, nameOf)),
+    ],
   })
-  router.post(incidentPath, readForm, async (request: Request, response: Response) => {
-    rejectOtherOrigins(parts.public_url, request)
-    const { csrf = '', ...form } = formOf(request)
-    const visitor = await visitorOf(parts, request, csrf)
-    if (visitor === null) return show(response, 403, expiredFormView({ link: request.path }))
-    try {
-      await move(parts, visitor, idIn(request), form)
-      response.redirect(303, request.path)
-    } catch (error) {
-      if (!(error instanceof PlatformError) || error.code === 'UNAVAILABLE') throw error
-      await answer(parts, request, response, visitor, { note: form.note ?? '', error })
-    }
-  })
-  return router
+  return { title: `Incident: ${incident.policy_name}`, place: 'incidents', content: content.toHTML() }
 }
 
-function idIn({ path }: Request): string {
-  return incidentPath.exec(path)?.[1] ?? ''
-}
+const view = piece(`<div class="row"><div class="col-lg-8">
+<section class="card"><div class="card-body">
+<p class="mb-2">{{severity}} {{state}}{{#if observed}} {{observed}}{{/if}}</p>
+<h2 class="h3">Reason</h2><p class="lines fs-3"><bdi>{{reason}}</bdi></p>
+{{#if remedy}}<h2 class="h3">Remedy</h2><p class="lines"><bdi>{{remedy}}</bdi></p>{{/if}}
+{{#if task_href}}<p class="mb-0"><a class="btn btn-primary" href="{{task_href}}">Show the steps of the task</a></p>{{/if}}
+</div></section>
+{{#if moves}}<section class="card no-print"><form class="card-body" method="post"><input type="hidden" name="csrf" value="{{csrf}}">
+<label class="form-label" for="note">{{note_label}}</label>
+<textarea class="form-control mb-2" id="note" name="note" rows="2" maxlength="1000">{{note}}</textarea>
+<div class="btn-list">{{#each moves}}<button class="btn{{#if @first}} btn-primary{{/if}}" name="act" value="{{name}}">{{label}}</button>{{/each}}</div></form></section>
+{{/if}}<section class="card"><div class="card-header"><h2 class="card-title">Occurrences</h2></div>
+<table class="table rows"><thead><tr><th>No.</th><th>Time</th><th>Step</th><th>Effect</th></tr></thead><tbody>
+{{#each occurrences}}<tr><td data-label="No.">{{number}}</td><td data-label="Time">{{at}}</td><td data-label="Step">{{step}}</td><td data-label="Effect">{{effect}}</td></tr>
+{{/each}}</tbody></table>
+<div class="card-footer bar"><span>{{count}}</span>{{#if first}}<a class="btn btn-sm" href="{{first}}">First</a>{{/if}}{{#if next}}<a class="btn btn-sm" href="{{next}}">Next</a>{{/if}}</div></section>
+</div><div class="col-lg-4">
+<section class="card"><div class="card-body"><dl class="facts">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section>
+<section class="card"><div class="card-header"><h2 class="card-title">History</h2></div>
+<ul class="list-group list-group-flush">{{#each history}}<li class="list-group-item">{{change}} {{by}}<div class="text-secondary small">{{at}}</div>
+{{#if note}}<p class="lines mb-0"><bdi>{{note}}</bdi></p>{{/if}}</li>{{/each}}</ul></section>
+</div></div>
+`)
 
-/** Makes the move that the form asks for, as the API does. */
-async function move(
-  parts: PageParts,
-  { person }: Visitor,
-  id: string,
-  { act = '', note = '' }: Readonly<Record<string, string>>,
-): Promise<void> {
-  assertAllowed(person, byMember)
-  if (!isMove(act)) throw new PlatformError('INVALID', 'the form names no move: press one of the buttons')
-  if (act === 'ignore' && note.trim() === '')
-    throw new PlatformError('INVALID', 'the note is missing: write why the incident is ignored')
-  await moveIncident(parts, person.scope, id, act, noteOf(act, validated('incident-move', { note })))
-}
-
-function isMove(act: string): act is IncidentMove {
-  return Object.hasOwn(transitions, act)
-}
-
-/** Shows the incident; another page where there is none, or none that the person can read. */
-async function answer(
-  parts: PageParts,
-  request: Request,
-  response: Response,
-  { person, email }: Visitor,
-  rejected: Rejected | null = null,
-): Promise<void> {
-  try {
-    assertAllowed(person, byReader)
-    const facts = await readFacts(parts, person.scope, idIn(request), afterIn(request.query))
-    const isMember = operators.some((role) => role === person.role)
-    const page = incidentView({
-      ...incidentValues(facts),
-      ...(isMember ? formValues(facts.incident.state) : { moves: [] }),
-      csrf: parts.access_tokens.csrfOf(person.session_id),
-      note: rejected?.note ?? '',
-      message: rejected === null ? '' : sentenceOf(rejected.error.message),
-      email,
-    })
-    show(response, rejected === null ? 200 : errorTable[rejected.error.code].status, page)
-  } catch (error) {
-    if (!(error instanceof PlatformError) || !['FORBIDDEN', 'NOT_FOUND'].includes(error.code)) throw error
-    show(response, errorTable[error.code].status, noIncidentView({ message: sentenceOf(error.message), email }))
+function factsOf(incident: Incident, agent: { readonly agent_key: string; readonly name: string }, filter: Query) {
+  const { agent_id, task_id, step, policy_id, policy_name, rule_type, manifest_id, violation_details, mode } = incident
+  const { name, agent_key } = agent
+  const facts = [
+    ['Effect', text(effectWords(incident.effects).join(', '))],
+    ['Policy', link(paths.policy(policy_id), policy_name)],
+    ['Rule', text(rule_type)],
+    ...(manifest_id === null ? [] : [['Manifest', link(paths.policies({ manifest_id }), manifest_id)] as const]),
+    ['Agent', joined([link(paths.agent(agent_id), name || agent_key), id(agent_key)])],
+    ...(task_id === null ? [] : [['Task', id(task_id, paths.task(task_id, filter))] as const]),
+    ...(step === null ? [] : [['Step', text(step)] as const]),
+    ['First seen', time(incident.first_seen)],
+    ['Last seen', time(incident.last_seen)],
+    ['Incident', id(incident.id)],
+    ['Entry', hash(incident.log_id, 20)],
+  ] as const
+  return {
+    severity: severity(incident.severity),
+    state: state(incident.state),
+    observed: mode === 'observe' ? badge('observed only') : nothing,
+    reason: violation_details.reason,
+    remedy: violation_details.remedy ?? '',
+    task_href: task_id === null ? '' : paths.task(task_id, { around: step }),
+    facts: facts.map(([label, value]) => ({ name: label, value })),
   }
 }
 
-/** The incident with a page of its occurrences. Rejects with NOT_FOUND. */
-async function readFacts({ db }: PageParts, scope: Scope, id: string, after: number): Promise<IncidentFacts> {
-  const known = await withSnapshot(db, scope, async (tx) => {
-    const incident = await findIncident(scope, tx, id)
-    if (incident === null) throw new PlatformError('NOT_FOUND', 'this incident does not exist')
-    const occurrences = await listOccurrences(scope, tx, incident, { limit: maxOccurrences, after })
-    const [agent = null] = await findAgents(scope, tx, [incident.agent_id])
-    return { incident, occurrences, agent }
-  })
-  const members = await withUnscopedTransaction(db, (tx) => readMembersUnscoped(tx, scope))
-  return { ...known, after, addresses: new Map(members.map(({ person_id, email }) => [person_id, email])) }
+/** The moves that are possible from the state, for a person who may make them. */
+function formOf({ form }: Visit, incident: Incident, isAllowed: boolean) {
+  const names = moveNames.filter((move) => transitions[move].from.some((one) => one === incident.state))
+  const note_label = names.includes('ignore') ? 'Note, required to ignore the incident' : 'Note'
+  const moves = [
+    ...names.map((name) => ({ name: name as string, label: labels[name] })),
+    { name: 'note', label: 'Add the note only' },
+  ]
+  return { moves: isAllowed ? moves : [], note_label, note: field(form, 'note') }
 }
 
-/** The last occurrence of the previous page; 0 for the first page. */
-function afterIn({ after }: Request['query']): number {
-  return typeof after === 'string' && /^\d{1,9}$/.test(after) ? Number(after) : 0
+const moveNames = Object.keys(transitions) as IncidentMove[]
+const labels: Readonly<Record<IncidentMove, string>> = {
+  review: 'Start review',
+  resolve: 'Resolve',
+  ignore: 'Ignore',
+  reactivate: 'Reactivate',
+}
+
+function occurrenceOf(
+  { number: no, at, step, effect, approved_by_step, settled_by_step }: IncidentOccurrence,
+  { task_id }: Incident,
+) {
+  const later =
+    settled_by_step === null ? '' : `; approved at step ${approved_by_step}, done as step ${settled_by_step}`
+  const shown = step === null || task_id === null ? text(step) : link(paths.task(task_id, { around: step }), step)
+  return { number: no, at: time(at), step: shown, effect: `${effectTexts[effect]}${later}` }
+}
+
+function historyOf(entry: Incident['history'][number], nameOf: Named) {
+  const { at, by, from, to, note } = entry as Readonly<Record<'at' | 'by' | 'from' | 'to' | 'note', string | null>>
+  return {
+    at: time(at),
+    change: text(from === to ? 'note' : `${from} → ${to}`),
+    by: joined([text('by'), nameOf(by)]),
+    note: note ?? '',
+  }
+}
+
+function countOf({
+  occurrences,
+  total,
+}: {
+  readonly occurrences: readonly IncidentOccurrence[]
+  readonly total: number
+}): string {
+  return `${number(occurrences[0]?.number ?? 0)} to ${number(occurrences.at(-1)?.number ?? 0)} of ${number(total)}`
+}
+
+/** A move of the form, as the API makes it. */
+const move =
+  (name: IncidentMove): Act =>
+  async ({ api: { change }, here, params }, form) => {
+    const note = field(form, 'note')
+    if (name === 'ignore' && note.trim() === '')
+      throw new PlatformError('INVALID', 'the note is missing: write why the incident is ignored')
+    await change('incident', 'post', api`/api/v1/incidents/${params.id ?? ''}/${name}`, { note })
+    return here
+  }
+
+const addNote: Act = async ({ api: { change }, here, params }, form) => {
+  await change('incident', 'post', api`/api/v1/incidents/${params.id ?? ''}/notes`, { note: field(form, 'note') })
+  return here
+}
+
+export const incidentPage: DashboardPage = {
+  path: '/incidents/:id',
+  show,
+  acts: { ...Object.fromEntries(moveNames.map((name) => [name, move(name)])), note: addNote },
 }

@@ -1,30 +1,29 @@
-// The frame of all pages: plain HTML without scripts, with every value escaped.
+// The frame of the small pages around the sign-in, with every value escaped, and messages for people.
 import type { Problem } from '@svc/schemas'
 import type { Request, Response } from 'express'
-import Handlebars from 'handlebars'
-import { styleAddress } from './style.js'
+import { addresses } from '../assets.js'
+import { template } from './html.js'
 
 export type Page = (values: Readonly<Record<string, unknown>>) => string
 
 /** A page with this heading and body, Handlebars templates. */
-export function pageOf(heading: string, body: string, width: 'narrow' | 'wide' = 'narrow'): Page {
-  return Handlebars.compile(
-    `<!doctype html>
+export function pageOf(heading: string, body: string): Page {
+  return template(`<!doctype html>
 <html lang="en">
 <head>
-<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${heading} · svc</title>
-<link rel="icon" href="data:,"><link rel="stylesheet" href="${styleAddress}">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>${heading} · svc</title>
+<link rel="icon" href="data:,"><link rel="stylesheet" href="${addresses.tabler_css}"><link rel="stylesheet" href="${addresses.page_css}">
+<script src="${addresses.page_js}"></script>
 </head>
-<body>
-<main class="${width}">
+<body class="small-page">
+<main>
 <h1>${heading}</h1>
 ${body}
 </main>
 </body>
 </html>
-`,
-    { strict: true },
-  )
+`)
 }
 
 const problemView = pageOf(

@@ -72,11 +72,13 @@ describe('the page of an incident', () => {
     ])
     expect(headers.get('content-security-policy')).toContain("script-src 'self'")
     const { policy_name, rule_type, agent_id, severity, violation_details } = await incident(id)
-    const shown = [policy_name, rule_type, agent_id, severity, 'open', 'shown, step 1', '1 executed', owner_email]
+    const step = '<a href="/tasks/shown?around&#x3D;1">'
+    expect(text).toContain(step)
+    const shown = [policy_name, rule_type, agent_id, severity, 'open', '1 executed', owner_email]
     for (const one of [...shown, violation_details.reason, violation_details.remedy ?? ''])
       expect(text).toContain(escaped(one))
     expect(text).toContain('first line\nsecond line')
-    expect(text).toMatch(/2026-03-01 \d\d:00:00 UTC: note, by operator:local/)
+    expect(text).toMatch(/note.*by.*operator:local[\s\S]*2026-03-01 \d\d:00:00 UTC/)
     for (const as of [platform.operator_token, platform.api_key]) {
       const headers = { authorization: `Bearer ${as}` }
       const answer = await fetch(`${platform.url}/incidents/${id}`, { headers, redirect: 'manual' })
@@ -112,7 +114,7 @@ describe('the page of an incident', () => {
     const after = await press(`/incidents/${id}`, cookie, { csrf: csrfIn(text), act: attack, note: attack })
     expect(after.status).toBe(422)
     for (const page of [text, after.text]) {
-      expect(page.match(/<(script|img)\b/gi)).toBeNull()
+      expect(page.match(/<(script(?! src="\/assets\/)|img)\b/gi)).toBeNull()
       expect(page).not.toContain('onerror="')
       expect(page).toContain('{{7*7}}')
     }
@@ -126,13 +128,16 @@ describe('the page of an incident', () => {
       await platform.call('POST', '/api/v1/logs', { as: 'key', body })
     }
     const cookie = await browser(owner_email)
-    const rows = (text: string) => text.match(/<tr><td>/g)?.length
+    const rows = (text: string) => text.match(/<tr><td /g)?.length
     const first = await look(`/incidents/${id}`, cookie)
     expect([rows(first.text), first.text]).toEqual([50, expect.stringContaining('1 to 50 of 55')])
-    const later = await look(`/incidents/${id}?after=50`, cookie)
+    const next = new RegExp(`/incidents/${id}\\?cursor&#x3D;([^"]+)`).exec(first.text)?.[1] ?? ''
+    const later = await look(`/incidents/${id}?cursor=${next}`, cookie)
     expect([rows(later.text), later.text]).toEqual([5, expect.stringContaining('51 to 55 of 55')])
-    for (const after of ['-1', 'x', '1e3', '9'.repeat(40), ''])
-      expect((await look(`/incidents/${id}?after=${after}`, cookie)).status).toBe(200)
+    for (const cursor of ['-1', 'x', '1e3', '9'.repeat(40)])
+      expect((await look(`/incidents/${id}?cursor=${cursor}`, cookie)).status).toBe(422)
+    const empty = await look(`/incidents/${id}?cursor=`, cookie)
+    expect([empty.status, empty.headers.get('location')]).toEqual([303, `/incidents/${id}`])
   })
 
   it('is not found by a member of another workspace, like an incident that does not exist', async () => {
@@ -140,7 +145,8 @@ describe('the page of an incident', () => {
     const cookie = await browser('stranger@example.org')
     const foreign = await look(`/incidents/${id}`, cookie)
     const absent = await look('/incidents/inc_nothing', cookie)
-    expect([foreign.status, absent.status, foreign.text]).toEqual([404, 404, absent.text])
+    const same = (text: string) => text.replaceAll('inc_nothing', id)
+    expect([foreign.status, absent.status, foreign.text]).toEqual([404, 404, same(absent.text)])
     expect(foreign.text).toContain('This incident does not exist.')
     const csrf = csrfIn((await look('/account', cookie)).text)
     const tried = await press(`/incidents/${id}`, cookie, { csrf, act: 'resolve' })
@@ -185,10 +191,10 @@ describe('the buttons of the page', () => {
       const csrf = csrfIn((await look(`/incidents/${id}`, cookie)).text)
       return press(`/incidents/${id}`, cookie, { csrf, act: name, note })
     }
-    expect(await acts()).toEqual(['review', 'resolve', 'ignore'])
+    expect(await acts()).toEqual(['review', 'resolve', 'ignore', 'note'])
     const reviewed = await act('review')
     expect([reviewed.status, reviewed.headers.get('location')]).toEqual([303, `/incidents/${id}`])
-    expect(await acts()).toEqual(['resolve', 'ignore'])
+    expect(await acts()).toEqual(['resolve', 'ignore', 'note'])
     const again = await act('review')
     expect([again.status, again.text]).toEqual([409, expect.stringContaining('Cannot review an incident')])
     const blank = await act('ignore', ' ')
@@ -198,9 +204,9 @@ describe('the buttons of the page', () => {
     expect((await act('ignore', 'a test')).status).toBe(303)
     expect(await incident(id)).toMatchObject({ state: 'ignored', note: 'a test', reviewed_by: `person:${owner.id}` })
     expect((await look(`/incidents/${id}`, cookie)).text).toMatch(
-      new RegExp(`active → ignored, by ${owner_email}<p [^>]*>a test</p>`),
+      new RegExp(`active → ignored.*by.*${owner_email}[\\s\\S]*<p [^>]*><bdi>a test</bdi></p>`),
     )
-    expect(await acts()).toEqual(['reactivate'])
+    expect(await acts()).toEqual(['reactivate', 'note'])
   })
 
   it('are absent for an auditor, whose form is rejected', async () => {
@@ -208,7 +214,7 @@ describe('the buttons of the page', () => {
     await member('auditor@example.org', 'auditor')
     const cookie = await browser('auditor@example.org')
     const { status, text } = await look(`/incidents/${id}`, cookie)
-    expect([status, text.includes('<form')]).toEqual([200, false])
+    expect([status, text.includes('name="act"')]).toEqual([200, false])
     const csrf = csrfIn((await look('/account', cookie)).text)
     const tried = await press(`/incidents/${id}`, cookie, { csrf, act: 'resolve' })
     expect([tried.status, (await incident(id)).state]).toEqual([403, 'open'])
@@ -250,7 +256,10 @@ describe('the sign-in of a visitor', () => {
     const plain = text.replaceAll(/=\r?\n/g, '').replaceAll('=3D', '=')
     return /\/auth\/magic-link\S*/.exec(plain.slice(plain.indexOf(token) - 40))?.[0] ?? ''
   }
-  const fieldIn = (page: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? ''
+  const fieldIn = (page: string, name: string) =>
+    (new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '')
+      .replaceAll('&#x3D;', '=')
+      .replaceAll('&amp;', '&')
 
   it('returns to the incident by the link of the mail, also in another browser', async () => {
     const id = await violate(platform, 'returned')

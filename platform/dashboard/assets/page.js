@@ -1,0 +1,57 @@
+// What pages do with scripts on top of what they do without: local times, copied ids, keys, colours of the system.
+const root = document.documentElement
+if (!root.dataset.bsTheme && matchMedia('(prefers-color-scheme: dark)').matches) root.dataset.bsTheme = 'dark'
+
+const local = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+})
+
+/** Shows times in the zone of the browser, and the buttons that need a script. */
+function improve(part) {
+  for (const time of part.querySelectorAll('time[datetime]:not([data-local])')) {
+    time.dataset.local = ''
+    time.textContent = local.format(new Date(time.dateTime))
+  }
+  for (const one of part.querySelectorAll('.copy[hidden], .needs-script[hidden]')) one.hidden = false
+}
+
+async function copy(button) {
+  await navigator.clipboard.writeText(button.dataset.copy)
+  button.classList.add('done')
+  setTimeout(() => button.classList.remove('done'), 1500)
+}
+
+/** `j` and `k` follow the links to the next and the previous page of a list; `/` goes to the search. */
+function pressed(event) {
+  const isTyping = event.target.closest('input, textarea, select, [contenteditable]')
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+  const selector = { j: 'a[rel~="next"]', k: 'a[rel~="prev"]' }[event.key]
+  if (selector !== undefined) document.querySelector(selector)?.click()
+  if (event.key !== '/') return
+  event.preventDefault()
+  document.getElementById('search')?.focus()
+}
+
+document.addEventListener('DOMContentLoaded', () => {
+  improve(document)
+  document.addEventListener('keydown', pressed)
+  document.addEventListener('click', (event) => {
+    const button = event.target.closest('.copy')
+    if (button) copy(button)
+  })
+  document.addEventListener('change', ({ target }) => {
+    if (!target.matches('[data-all]')) return
+    for (const box of target.form.querySelectorAll(`input[name="${target.dataset.all}"]`)) box.checked = target.checked
+  })
+  // Parts that are exchanged while the page stays open.
+  new MutationObserver((changes) => {
+    for (const { addedNodes } of changes)
+      for (const node of addedNodes) if (node instanceof Element) improve(node.parentElement ?? node)
+  }).observe(document.body, { childList: true, subtree: true })
+})

@@ -1,0 +1,187 @@
+// The page of a list.
+import type { Query } from '../../http/query.js'
+import type { DashboardPage } from '../page.js'
+import { address, filterIn } from '../paths.js'
+import { counted, type Html, link, nothing, number, piece, text } from '../views/html.js'
+import type { Shown, Visit } from '../visit.js'
+import { type Filter, type Listing, type Rows, readRows } from './listing.js'
+
+/** The page of a list; `acts` are those of its bulk form. */
+export function listPage<Row>(listing: Listing<Row>, acts: DashboardPage['acts'] = {}): DashboardPage {
+  return { path: listing.path, listing, show: (visit) => showList(visit, listing), acts }
+}
+
+async function showList<Row>(visit: Visit, listing: Listing<Row>): Promise<Shown> {
+  const { place, title, limit = 50, skips = false, above } = listing
+  const { cursor, skip = '0' } = visit.query
+  const filter = filterIn(visit.query)
+  const page = skips ? { skip } : cursor === undefined ? {} : { cursor }
+  const found = await readRows(visit, listing, filter, { limit: String(limit), ...page })
+  const content = list({
+    above: (await above?.(visit)) ?? nothing,
+    pills: pillsOf(listing, filter),
+    controls: controlsOf(listing, filter),
+    chips: chipsOf(listing, filter),
+    table: found.rows.length === 0 ? emptyOf(listing, filter, page) : tableOf(visit, listing, found, filter),
+    count: countText(found, Number(skip)),
+    pages: pagesOf(listing, found, filter, page),
+    csv: address(`${listing.path}.csv`, filter),
+    json: address(`${listing.path}.json`, filter),
+  })
+  return { title, place, content: content.toHTML() }
+}
+
+const list = piece(`{{above}}{{pills}}{{controls}}{{chips}}
+<section class="card" aria-label="Rows">{{table}}
+<div class="card-footer bar no-print"><span>{{count}}</span>{{pages}}
+<span class="push">Download all: <a href="{{csv}}" download>CSV</a> · <a href="{{json}}" download>JSON</a></span></div></section>
+`)
+
+/** Ready queries, the current one marked. */
+function pillsOf({ presets = [], path }: Listing<never>, filter: Query): Html {
+  const current = address('', filter)
+  const pills = presets.map(([label, query]) => ({
+    label,
+    href: address(path, query),
+    here: address('', query) === current,
+  }))
+  return pills.length === 0
+    ? nothing
+    : pillsView({ pills: [{ label: 'All', href: path, here: current === '' }, ...pills] })
+}
+
+const pillsView = piece(`<ul class="pills" aria-label="Views">
+{{#each pills}}<li><a class="btn btn-sm{{#if here}} btn-primary{{/if}}" href="{{href}}"{{#if here}} aria-current="true"{{/if}}>{{label}}</a></li>
+{{/each}}</ul>
+`)
+
+function controlsOf({ filters, path }: Listing<never>, filter: Query): Html {
+  const names = new Set(filters.map(({ name }) => name))
+  const hidden = Object.entries(filter).filter(([name]) => !names.has(name))
+  if (filters.length === 0) return nothing
+  return controls({
+    path,
+    hidden: hidden.map(([name, value]) => ({ name, value })),
+    fields: filters.map((one) => control(one, filter[one.name] ?? '')),
+  })
+}
+
+const controls = piece(`<form class="bar filters" method="get" action="{{path}}">
+{{#each hidden}}<input type="hidden" name="{{name}}" value="{{value}}">{{/each}}
+{{#each fields}}{{this}}{{/each}}
+<button class="btn btn-sm">Filter</button><a class="btn btn-sm btn-ghost-secondary" href="{{path}}">Clear</a>
+</form>
+`)
+
+const input = piece(`<div><label class="form-label" for="f-{{name}}">{{label}}</label>
+<input class="form-control form-control-sm" id="f-{{name}}" name="{{name}}" type="{{type}}" value="{{value}}" maxlength="200"></div>`)
+const select = piece(`<div><label class="form-label" for="f-{{name}}">{{label}}</label>
+<select class="form-select form-select-sm" id="f-{{name}}" name="{{name}}"><option value="">any</option>
+{{#each values}}<option value="{{value}}"{{#if on}} selected{{/if}}>{{label}}</option>{{/each}}</select></div>`)
+const checks = piece(`<fieldset class="checks"><legend class="form-label">{{label}}</legend>
+{{#each values}}<label class="form-check form-check-inline"><input class="form-check-input" type="checkbox" name="{{../name}}" value="{{value}}"{{#if on}} checked{{/if}}>
+<span class="form-check-label">{{label}}</span></label>{{/each}}</fieldset>`)
+
+function control(filter: Filter, value: string): Html {
+  const { name, label } = filter
+  if (!('values' in filter))
+    return input({
+      name,
+      label,
+      ...(filter.kind === 'day' ? { value: value.slice(0, 10), type: 'date' } : { value, type: 'text' }),
+    })
+  const chosen = value.split(',')
+  const values = filter.values.map((one) => {
+    const [known, shown] = typeof one === 'string' ? [one, one.replaceAll('_', ' ')] : one
+    return { value: known, label: shown, on: chosen.includes(known) }
+  })
+  return (filter.kind === 'choice' ? select : checks)({ name, label, values })
+}
+
+/** Filters without a control, such as those of a link, each with a link that removes it. */
+function chipsOf({ filters, path }: Listing<never>, filter: Query): Html {
+  const names = new Set(filters.map(({ name }) => name))
+  const others = Object.entries(filter).filter(([name]) => !names.has(name))
+  const chip = ([name, value]: [string, string]) => ({
+    text: `${name.replaceAll('_', ' ')}: ${value}`,
+    href: address(path, { ...filter, [name]: undefined }),
+  })
+  return others.length === 0 ? nothing : chips({ chips: others.map(chip) })
+}
+
+const chips = piece(`<ul class="pills" aria-label="Further filters">{{#each chips}}<li class="badge"><bdi>{{text}}</bdi>
+<a href="{{href}}" aria-label="Remove the filter {{text}}">×</a></li>{{/each}}</ul>
+`)
+
+function tableOf<Row>(visit: Visit, listing: Listing<Row>, { rows }: Rows<Row>, filter: Query): Html {
+  const { columns, bulk, title } = listing
+  const selects = bulk?.may(visit) === true
+  const made = table({
+    title,
+    selects,
+    heads: columns.map(({ head, numeric = false }) => ({ head, numeric })),
+    rows: rows.map((row) => ({
+      value: selects ? (bulk?.value(row) ?? '') : '',
+      label: selects ? (bulk?.label(row) ?? '') : '',
+      cells: columns.map(({ head, cell, numeric = false }) => ({ head, numeric, cell: cell(row, filter) })),
+    })),
+  })
+  if (!selects) return made
+  return form({
+    table: made,
+    csrf: visit.csrf,
+    acts: bulk.acts.map(([act, label]) => ({ act, label })),
+    note: bulk.note ?? '',
+  })
+}
+
+const table =
+  piece(`<div class="table-responsive" tabindex="0" role="region" aria-label="{{title}}"><table class="table table-vcenter rows"><thead><tr>
+{{#if selects}}<th class="w-1"><input type="checkbox" class="form-check-input needs-script" data-all="selected" aria-label="Select all rows" hidden></th>{{/if}}
+{{#each heads}}<th scope="col"{{#if numeric}} class="num"{{/if}}>{{head}}</th>{{/each}}</tr></thead><tbody>
+{{#each rows}}<tr>{{#if value}}<td data-label="Select"><input class="form-check-input" type="checkbox" name="selected" value="{{value}}" aria-label="Select {{label}}"></td>{{/if}}{{#each cells}}<td data-label="{{head}}"{{#if numeric}} class="num"{{/if}}>{{cell}}</td>{{/each}}</tr>
+{{/each}}</tbody></table></div>`)
+
+const form = piece(`<form method="post"><input type="hidden" name="csrf" value="{{csrf}}">{{table}}
+<div class="card-body bar no-print">{{#if note}}<div class="flex-fill"><label class="form-label" for="bulk-note">{{note}}</label>
+<input class="form-control" id="bulk-note" name="note" maxlength="1000" autocomplete="off"></div>{{/if}}
+{{#each acts}}<button class="btn" name="act" value="{{act}}">{{label}}</button>{{/each}}</div></form>`)
+
+/** Rows without a filter and without a page: nothing is there yet. */
+function emptyOf({ empty, path }: Listing<never>, filter: Query, page: Query): Html {
+  const isFiltered = Object.keys(filter).length > 0 || page.cursor !== undefined || (page.skip ?? '0') !== '0'
+  return isFiltered
+    ? emptyView({ text: 'Nothing matches this filter.', link: link(path, 'Remove the filter') })
+    : emptyView({ text: empty, link: nothing })
+}
+
+const emptyView = piece('<div class="empty-state"><p>{{text}}</p>{{link}}</div>')
+
+function countText({ rows, total }: Rows<unknown>, skipped: number): Html {
+  if (total === null) return text(counted(rows.length, 'row on this page', 'rows on this page'))
+  if (skipped > 0) return text(`${number(skipped + 1)} to ${number(skipped + rows.length)} of ${number(total)}`)
+  return text(rows.length < total ? `${number(rows.length)} of ${number(total)}` : counted(total, 'row'))
+}
+
+function pagesOf(
+  { path, skips, limit = 50 }: Listing<never>,
+  { total, next_cursor, rows }: Rows<unknown>,
+  filter: Query,
+  page: Query,
+): Html {
+  const skip = Number(page.skip ?? 0)
+  const next = skips
+    ? total !== null && skip + rows.length < total && { ...filter, skip: skip + limit }
+    : next_cursor !== null && { ...filter, cursor: next_cursor }
+  const isFirst = page.cursor === undefined && skip === 0
+  return pages({
+    first: isFirst ? '' : address(path, filter),
+    previous: skip > 0 ? address(path, { ...filter, skip: Math.max(0, skip - limit) || undefined }) : '',
+    next: next === false ? '' : address(path, next),
+  })
+}
+
+const pages =
+  piece(`<nav class="btn-list" aria-label="Pages of the list">{{#if first}}<a class="btn btn-sm" href="{{first}}">First</a>{{/if}}
+{{#if previous}}<a class="btn btn-sm" rel="prev" href="{{previous}}">Previous</a>{{/if}}
+{{#if next}}<a class="btn btn-sm" rel="next" href="{{next}}">Next</a>{{/if}}</nav>`)

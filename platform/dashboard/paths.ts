@@ -1,0 +1,53 @@
+// Every address of a page and of a call of the API, from its parts.
+import type { Query } from '../http/query.js'
+
+type Values = Readonly<Record<string, string | number | null | undefined>>
+
+/** An address with this query; values that are null, undefined or empty are left out. */
+export function address(path: string, query: Values = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '')
+  const text = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString()
+  return text === '' ? path : `${path}?${text.replaceAll('%2C', ',').replaceAll('%3A', ':')}`
+}
+
+const one =
+  (folder: string) =>
+  (id: string | number, query: Values = {}) =>
+    address(`${folder}/${encodeURIComponent(id)}`, query)
+const many =
+  (folder: string) =>
+  (query: Values = {}) =>
+    address(folder, query)
+
+/** The addresses of the pages. */
+export const paths = {
+  overview: '/',
+  tasks: many('/tasks'),
+  task: one('/tasks'),
+  incidents: many('/incidents'),
+  incident: one('/incidents'),
+  groups: many('/incidents/groups'),
+  agents: many('/agents'),
+  agent: one('/agents'),
+  policies: many('/policies'),
+  policy: one('/policies'),
+  manifests: many('/manifests'),
+  assignment: one('/manifests/assignments'),
+  reports: many('/reports'),
+  events: many('/events'),
+  actions: many('/actions'),
+  action: one('/actions'),
+  settings: many('/settings'),
+  search: many('/search'),
+  account: '/account',
+} as const
+
+/** The addresses of the API that the pages call; an id is encoded. */
+export function api(strings: TemplateStringsArray, ...ids: readonly (string | number)[]): string {
+  return strings.reduce((text, part, index) => `${text}${encodeURIComponent(ids[index - 1] ?? '')}${part}`)
+}
+
+/** The values of a query that select rows, without those that only choose a page of them. */
+export function filterIn(query: Query): Query {
+  return Object.fromEntries(Object.entries(query).filter(([name]) => !['cursor', 'skip', 'limit'].includes(name)))
+}
