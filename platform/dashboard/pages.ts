@@ -6,6 +6,7 @@ import { type DashboardPage, dashboard } from './page.js'
 import { accountPage } from './pages/account.js'
 import { devicePage } from './pages/device.js'
 import { incidentPage } from './pages/incident.js'
+import { incidentsPage } from './pages/incidents.js'
 import { invitationPage } from './pages/invitation.js'
 import { signInPage } from './pages/sign-in.js'
 import { tasksPage } from './pages/tasks.js'
@@ -14,7 +15,7 @@ import type { PageParts } from './parts.js'
 import { isBrowser, problemPage, show } from './views/page.js'
 
 /** The pages of a workspace; Express tries them in this order. */
-const workspacePages: readonly DashboardPage[] = [tasksPage, incidentPage]
+const workspacePages: readonly DashboardPage[] = [tasksPage, incidentsPage, incidentPage]
 
 export function pages(parts: PageParts): Router[] {
   return [

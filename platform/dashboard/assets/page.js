@@ -2,21 +2,27 @@
 const root = document.documentElement
 if (!root.dataset.bsTheme && matchMedia('(prefers-color-scheme: dark)').matches) root.dataset.bsTheme = 'dark'
 
-const local = new Intl.DateTimeFormat(undefined, {
-  year: 'numeric',
-  month: 'short',
+const clock = {
   day: 'numeric',
+  month: 'short',
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
   hourCycle: 'h23',
-})
+}
+const thisYear = new Intl.DateTimeFormat(undefined, clock)
+const otherYear = new Intl.DateTimeFormat(undefined, { ...clock, year: 'numeric' })
+
+function localTime(date) {
+  const format = date.getFullYear() === new Date().getFullYear() ? thisYear : otherYear
+  return format.format(date)
+}
 
 /** Shows times in the zone of the browser, and the buttons that need a script. */
 function improve(part) {
   for (const time of part.querySelectorAll('time[datetime]:not([data-local])')) {
     time.dataset.local = ''
-    time.textContent = local.format(new Date(time.dateTime))
+    time.textContent = localTime(new Date(time.dateTime))
   }
   for (const one of part.querySelectorAll('.copy[hidden], .needs-script[hidden]')) one.hidden = false
 }

@@ -60,6 +60,7 @@ const view = piece(`<div class="row"><div class="col-lg-8">
 <p class="mb-2">{{severity}} {{state}}{{#if observed}} {{observed}}{{/if}}</p>
 <h2 class="h3">Reason</h2><p class="lines fs-3"><bdi>{{reason}}</bdi></p>
 {{#if remedy}}<h2 class="h3">Remedy</h2><p class="lines"><bdi>{{remedy}}</bdi></p>{{/if}}
+{{#if evidence}}<h2 class="h3">Steps that caused it</h2><ul class="steps-list">{{#each evidence}}<li>{{this}}</li>{{/each}}</ul>{{/if}}
 {{#if task_href}}<p class="mb-0"><a class="btn btn-primary" href="{{task_href}}">Show the steps of the task</a></p>{{/if}}
 </div></section>
 {{#if moves}}<section class="card no-print"><form class="card-body" method="post"><input type="hidden" name="csrf" value="{{csrf}}">
@@ -101,9 +102,22 @@ function factsOf(incident: Incident, agent: { readonly agent_key: string; readon
     observed: mode === 'observe' ? badge('observed only') : nothing,
     reason: violation_details.reason,
     remedy: violation_details.remedy ?? '',
+    evidence: violation_details.evidence.map((one) => evidenceOf(one, task_id)),
     task_href: task_id === null ? '' : paths.task(task_id, { around: step }),
     facts: facts.map(([label, value]) => ({ name: label, value })),
   }
+}
+
+function evidenceOf(
+  { step, step_type, step_name }: Incident['violation_details']['evidence'][number],
+  task_id: string | null,
+) {
+  const what = text(step_name === null ? step_type : `${step_name} (${step_type})`)
+  if (step === null) return joined([what, text('the step itself')])
+  return joined([
+    task_id === null ? text(`Step ${step}`) : link(paths.task(task_id, { around: step }), `Step ${step}`),
+    what,
+  ])
 }
 
 /** The moves that are possible from the state, for a person who may make them. */
