@@ -18,7 +18,8 @@ import { type Act, type Fields, field, type Shown, type Visit } from './visit.js
 export interface DashboardPage {
   /** Express spelling: `/tasks/:task_id`. */
   readonly path: string
-  readonly show: (visit: Visit) => Promise<Shown>
+  /** Returns what it shows, or the address of the page to go to instead. */
+  readonly show: (visit: Visit) => Promise<Shown | string>
   /** The list that the page shows, which is downloaded at the same address with `.csv` or `.json`. */
   readonly listing?: Listing
   /** By the value of the field `act`. */
@@ -81,18 +82,19 @@ async function answer(
   const send = (status: number, shown: Shown, message = '') => {
     show(response, status, frame({ ...shown, message, visit, theme: themeIn(request) }))
   }
+  const reply = (status: number, next: Shown | string, message = '') => {
+    if (typeof next === 'string') goTo(request, response, next)
+    else send(status, next, message)
+  }
   let failed: PlatformError | null = null
   try {
-    if (sent !== null) {
-      const next = await sent.act(visit, sent.form)
-      return typeof next === 'string' ? response.redirect(303, next) : send(200, next)
-    }
+    if (sent !== null) return reply(200, await sent.act(visit, sent.form))
   } catch (error) {
     failed = shownError(error)
   }
   try {
     const status = failed === null ? 200 : errorTable[failed.code].status
-    send(status, await page(visit), failed === null ? '' : messageOf(failed))
+    reply(status, await page(visit), failed === null ? '' : messageOf(failed))
   } catch (error) {
     const known = shownError(error)
     send(
@@ -101,6 +103,12 @@ async function answer(
       messageOf(known),
     )
   }
+}
+
+/** A script that follows the page opens the whole next page. */
+function goTo(request: Request, response: Response, to: string): void {
+  if (request.get('hx-request') === undefined) response.redirect(303, to)
+  else response.setHeader('HX-Redirect', to).status(200).end()
 }
 
 /** An error that the person can act on. Rethrows others. */

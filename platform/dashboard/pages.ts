@@ -8,6 +8,7 @@ import { devicePage } from './pages/device.js'
 import { incidentPage } from './pages/incident.js'
 import { incidentsPage } from './pages/incidents.js'
 import { invitationPage } from './pages/invitation.js'
+import { overviewPage } from './pages/overview.js'
 import { signInPage } from './pages/sign-in.js'
 import { tasksPage } from './pages/tasks.js'
 import { themeSwitch } from './pages/theme.js'
@@ -15,7 +16,7 @@ import type { PageParts } from './parts.js'
 import { isBrowser, problemPage, show } from './views/page.js'
 
 /** The pages of a workspace; Express tries them in this order. */
-const workspacePages: readonly DashboardPage[] = [tasksPage, incidentsPage, incidentPage]
+const workspacePages: readonly DashboardPage[] = [overviewPage, tasksPage, incidentsPage, incidentPage]
 
 export function pages(parts: PageParts): Router[] {
   return [

@@ -39,7 +39,11 @@ export function docsRouter(routes: readonly Endpoint[], version: string): Router
   router.get('/openapi.json', (_request: Request, response: Response) => {
     response.type('application/json').send(document)
   })
-  router.get('/', (_request: Request, response: Response) => response.redirect('/docs'))
+  router.get('/', ({ headers: { accept = '' } }: Request, response: Response, next: () => void) => {
+    // Browsers get the overview.
+    if (accept.includes('text/html')) next()
+    else response.redirect('/docs')
+  })
   router.get('/docs', (_request: Request, response: Response) => {
     response.type('html').send(page)
   })
