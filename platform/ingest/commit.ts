@@ -2,7 +2,6 @@
 // INVARIANT (order): only the holder of the log's lock appends entries, so that seq, log_index and received_at have neither
 // gaps nor forks, however many processes write.
 import { Task, type TaskTable } from '@svc/engine'
-import type { StoredHead } from '@svc/proof'
 import type { AgentRules, Rulebook } from '../agents/rulebook.js'
 import { soleActiveAgents } from '../agents/store/agents.js'
 import { type Database, type Transaction, withTransaction } from '../db/db.js'
@@ -10,7 +9,7 @@ import type { Scope } from '../db/scope.js'
 import type { Triggering } from '../incidents/actions/triggers.js'
 import { raiseIncidents } from '../incidents/commands/raise-incidents.js'
 import { settleQuestions } from '../incidents/commands/settle-questions.js'
-import { appendEntries, findSteps, lockLog, readHeads, readTail } from '../ledger/log.js'
+import { appendEntries, findSteps, lockLog, type NewHead, readHeads, readTail } from '../ledger/log.js'
 import { type NamedSubject, rememberSubjects } from '../ledger/subjects.js'
 import { insertViolations, type NewViolation } from '../ledger/violations.js'
 import type { Sealer } from '../secrets/seal.js'
@@ -97,17 +96,22 @@ async function write(parts: CommitParts, scope: Scope, tx: Transaction, batch: B
   return batch.memories.write(scope, tx)
 }
 
-function changedHeads({ appended, heads }: Batch): StoredHead[] {
-  const changed = new Set(appended.map(({ entry }) => entry.task_id))
-  return [...heads.values()].filter((head) => changed.has(head.task_id))
+function changedHeads({ appended, heads }: Batch): NewHead[] {
+  const added = new Map<string, number>()
+  for (const { entry, violations } of appended)
+    added.set(entry.task_id, (added.get(entry.task_id) ?? 0) + violations.length)
+  return [...heads.values()].flatMap((head) => {
+    const violations = added.get(head.task_id)
+    return violations === undefined ? [] : [{ ...head, violations }]
+  })
 }
 
 function namedSubjects({ subjects, entry: { log_index } }: AppendedEntry): NamedSubject[] {
   return subjects.map((subject) => ({ subject, log_index }))
 }
 
-function violationRows({ violations, entry: { log_index } }: AppendedEntry): NewViolation[] {
-  return violations.map((violation) => ({ log_index, ...violation }))
+function violationRows({ violations, entry: { log_index, task_id, seq } }: AppendedEntry): NewViolation[] {
+  return violations.map((violation) => ({ log_index, task_id, seq, ...violation }))
 }
 
 async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, items: readonly Item[]): Promise<Batch> {

@@ -196,13 +196,18 @@ const headChanges = headFields
   .map((column) => `${column} = excluded.${column}`)
   .join(', ')
 
+/** The head of a task after a batch, and the number of violations that the batch adds to the task. */
+export interface NewHead extends StoredHead {
+  readonly violations: number
+}
+
 /** Writes entries with their payloads and leaves, and the heads of their tasks, at `received_at` (ms since 1970). */
 export async function appendEntries(
   scope: Scope,
   tx: Transaction,
   received_at: number,
   rows: readonly EntryRow[],
-  heads: readonly StoredHead[],
+  heads: readonly NewHead[],
 ): Promise<void> {
   await tx.query(append, [
     scope.org_id,
@@ -214,7 +219,7 @@ export async function appendEntries(
     ),
     rows.map(({ salts }) => salts),
     rows.map(({ body }) => body),
-    ...columnsOf(heads, headFields),
+    ...columnsOf(heads, [...headFields, 'violations']),
   ])
 }
 
@@ -244,8 +249,10 @@ function appendStatement(): string {
       insert into log_leaves (org_id, log_index, received_at, type, leaf_hash)
         select org_id, log_index, received_at, 'step', hash from placed
     ), heads as (
-      insert into task_heads (${headFields.join(', ')}) select * from unnest(${arrays(Object.values(headColumns), heads)})
-        on conflict (org_id, task_id) do update set ${headChanges}, unfinished_at = null
+      insert into task_heads as h (${headFields.join(', ')}, violations)
+        select * from unnest(${arrays([...Object.values(headColumns), 'bigint'], heads)})
+        on conflict (org_id, task_id) do update
+        set ${headChanges}, unfinished_at = null, violations = h.violations + excluded.violations
     )
     update org_log set size = size + $2, last_received_at = $3 where org_id = $1`
 }

@@ -1,5 +1,6 @@
 // The violations of each entry, with their evidence: stored beside the log, which commits to the codes only.
 import { messageOfViolation } from '@svc/engine/parts'
+import type { StoredEntry } from '@svc/proof'
 import type { StepViolation } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
@@ -31,12 +32,14 @@ const types = {
   asks: 'boolean',
   manifest_id: 'text',
   details: 'json',
+  task_id: 'text',
+  seq: 'bigint',
 }
 
-/** A violation of the entry at `log_index`. */
-export interface NewViolation extends Omit<StepViolation, 'message'> {
-  readonly log_index: number
-}
+/** A violation, with the place of its entry in the log and in its task. */
+export interface NewViolation
+  extends Omit<StepViolation, 'message'>,
+    Pick<StoredEntry, 'log_index' | 'task_id' | 'seq'> {}
 
 /** Stores violations of entries. */
 export async function insertViolations(scope: Scope, tx: Transaction, rows: readonly NewViolation[]): Promise<void> {
@@ -52,5 +55,7 @@ export async function insertViolations(scope: Scope, tx: Transaction, rows: read
     rows.map((row) => row.asks ?? null),
     rows.map((row) => row.manifest_id),
     rows.map((row) => JSON.stringify(row.violation_details)),
+    rows.map((row) => row.task_id),
+    rows.map((row) => row.seq),
   ])
 }

@@ -95,8 +95,12 @@ create table log_violations (
   asks boolean,
   manifest_id text,
   details json not null,
+  -- Those of the entry, so that a task finds its violations among those of the organization.
+  task_id text not null,
+  seq bigint not null,
   primary key (org_id, log_index, policy_id)
 );
+create index log_violations_of_task on log_violations (org_id, task_id, seq);
 
 -- The hash of every full subtree of 256^level leaves: with the leaves themselves, 257/256 rows per leaf are enough to
 -- make every proof by reading a few blocks of 256.

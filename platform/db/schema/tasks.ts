@@ -32,15 +32,19 @@ create table task_heads (
   has_error boolean not null,
   -- When the task was noted as unfinished.
   unfinished_at timestamptz(3),
+  -- The rows of log_violations of its steps, for lists; like those rows, it is no evidence.
+  violations bigint not null default 0,
   primary key (org_id, task_id)
 );
 create index task_heads_of_agent on task_heads (org_id, agent_id, last_log_index desc);
 -- The index that orders and counts tasks includes the columns that filter them.
 create index task_heads_latest on task_heads (org_id, last_log_index desc)
-  include (first_log_index, agent_id, task_id, has_end, has_error);
+  include (first_log_index, agent_id, task_id, has_end, has_error, violations);
 -- In byte order, for filters by prefix: row-level security lets an index serve plain comparisons only, and neither LIKE nor
 -- functions.
 create index task_heads_of_name on task_heads (org_id, task_id collate "C");
+create index task_heads_violating on task_heads (org_id, last_log_index desc)
+  include (first_log_index, agent_id, task_id, has_end, has_error) where violations > 0;
 create index task_heads_failed on task_heads (org_id, last_log_index desc) where has_error;
 -- A task with an error does not run, so that it is not unfinished.
 create index task_heads_running on task_heads (org_id, last_log_index desc) where not has_end and not has_error;

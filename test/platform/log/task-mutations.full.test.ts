@@ -53,7 +53,7 @@ describe.skipIf(postgres === null)('the stored rows of tasks', () => {
     const columns = (
       await db.query<Column>(
         `select table_name as table, column_name as name, data_type as type from information_schema.columns
-         where table_name = any($1) order by table_name, ordinal_position`,
+         where table_name = any($1) and column_name <> 'violations' order by table_name, ordinal_position`,
         [Object.keys(tables)],
       )
     ).rows

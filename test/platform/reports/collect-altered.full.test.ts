@@ -81,7 +81,7 @@ const changes = [
     name: 'an added violation',
     at: 302,
     tables: ['log_violations'],
-    sql: `insert into log_violations select org_id, :at, policy_id, name, severity, mode, waived, asks, manifest_id, details
+    sql: `insert into log_violations select org_id, :at, policy_id, name, severity, mode, waived, asks, manifest_id, details, task_id, seq
       from log_violations limit 1`,
     code: 'violations_altered',
   },

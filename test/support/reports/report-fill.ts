@@ -108,8 +108,8 @@ with numbered as (
 ), leaves as (
   insert into log_leaves (org_id, log_index, type, leaf_hash, received_at) select $1, i, 'step', hash, at from hashed
 ), violations as (
-  insert into log_violations (org_id, log_index, policy_id, name, severity, mode, waived, manifest_id, details)
-    select $1, i, $9::bigint, p ->> 'name', p ->> 'severity', p ->> 'mode', false, null, '{"rule_type":"x","reason":"a reason"}'
+  insert into log_violations (org_id, log_index, policy_id, name, severity, mode, waived, manifest_id, details, task_id, seq)
+    select $1, i, $9::bigint, p ->> 'name', p ->> 'severity', p ->> 'mode', false, null, '{"rule_type":"x","reason":"a reason"}', task_id, step
     from hashed, policy_sets s, json_array_elements(s.body::json) p
     where violates and s.org_id = $1 and s.digest = $8 and (p ->> 'id')::bigint = $9
 ), heads as (

@@ -104,8 +104,7 @@ export async function eraseIncidentLeaves(
 /** Deletes step names, which are payload, from the violations and incidents of these tasks. */
 export async function eraseEvidence(scope: Scope, tx: Transaction, task_ids: readonly string[]): Promise<void> {
   const violations = await tx.query<{ log_index: number; policy_id: number; details: ViolationDetails }>(
-    `select v.log_index, v.policy_id, v.details from log_violations v join log_entries e
-       on e.org_id = v.org_id and e.log_index = v.log_index where e.org_id = $1 and e.task_id = any($2::text[])`,
+    'select log_index, policy_id, details from log_violations where org_id = $1 and task_id = any($2::text[])',
     [scope.org_id, task_ids],
   )
   await tx.query(
