@@ -24,6 +24,7 @@ import { bundleRoutes } from './log/bundle/routes.js'
 import { eventRoutes } from './log/read/routes/events.js'
 import { logRoutes } from './log/read/routes/logs.js'
 import { logProofRoutes } from './log/read/routes/proofs.js'
+import { taskStepRoutes } from './log/read/routes/steps.js'
 import { taskRoutes } from './log/read/routes/tasks.js'
 import { erasureRoutes } from './log/retention/routes/erasures.js'
 import { retentionRoutes } from './log/retention/routes/retention.js'
@@ -51,6 +52,7 @@ export const routes = [
   ...logProofRoutes,
   ...bundleRoutes,
   ...taskRoutes,
+  ...taskStepRoutes,
   ...effectivePolicyRoutes,
   ...policyRoutes,
   ...writtenPolicyRoutes,

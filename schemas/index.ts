@@ -22,6 +22,7 @@ export {
   type Step,
   type StepType,
   spelling,
+  stepTypesOf,
   type TaskStatus,
   taskStatus,
   verbProblem,

@@ -78,6 +78,11 @@ export function canonicalType(step_type: string): string {
   return usualTypes.get(step_type) ?? typesBySpelling.get(spelling(step_type)) ?? step_type
 }
 
+/** These types as they are usually written: their own names and the older ones. */
+export function stepTypesOf(types: readonly StepType[]): string[] {
+  return [...usualTypes].flatMap(([written, step_type]) => (types.some((type) => type === step_type) ? [written] : []))
+}
+
 /**
  * True for a step type as the local engine and hosted evaluation accept it: one of the vocabulary, an older name, or a type of
  * another system. A known type in another spelling, and an unknown `step.…` or `task.…`, is a mistake that would evade policies.

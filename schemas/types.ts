@@ -3027,6 +3027,41 @@ export interface LoggedStep {
 }
 
 /**
+ * A violation of a logged step, with the incident that counts it.
+ */
+export interface LoggedViolation {
+  policy_id: number
+  name: string
+  /**
+   * Copied to incidents
+   */
+  severity: 'low' | 'medium' | 'high' | 'critical'
+  mode: 'enforce' | 'observe'
+  waived: boolean
+  /**
+   * True when an approval would have allowed the step: the local engine asks for one instead of blocking
+   */
+  asks?: boolean
+  /**
+   * Manifest the policy came from
+   */
+  manifest_id: string | null
+  /**
+   * One or two constant sentences for a model: what is not allowed, and what would be
+   */
+  message: string
+  violation_details: ViolationDetails
+  /**
+   * The incident that counts it; null for a waived violation, and once the incident is pruned
+   */
+  incident_id: string | null
+  /**
+   * Whether the step ran, as the incident counts it; null without an incident
+   */
+  effect: 'blocked' | 'executed' | 'unknown' | null
+}
+
+/**
  * A new action. The secret is shown only here.
  */
 export interface MadeAction {
@@ -5006,6 +5041,80 @@ export interface TaskList {
 }
 
 /**
+ * A logged step as the timeline of its task shows it.
+ */
+export interface TaskStep {
+  log_id: string
+  log_index: number
+  agent_id: string
+  task_id: string
+  seq: number
+  step: number
+  step_type: string
+  timestamp: string
+  /**
+   * RFC 3339 time, UTC
+   */
+  received_at: string
+  is_external_call: boolean
+  has_write_permission: boolean
+  prev_hash: string
+  /**
+   * As the client sent it
+   */
+  client_prev_hash: string | null
+  /**
+   * Lower-case hex SHA-256
+   */
+  hash: string
+  /**
+   * Verb
+   */
+  verb: string | null
+  /**
+   * Name
+   */
+  step_name: string | null
+  /**
+   * null when absent or erased
+   */
+  input: {
+    [k: string]: unknown
+  } | null
+  /**
+   * null when absent or erased
+   */
+  output: {
+    [k: string]: unknown
+  } | null
+  /**
+   * null when absent or erased
+   */
+  properties: {
+    [k: string]: unknown
+  } | null
+  /**
+   * null when absent or erased
+   */
+  meta: {
+    [k: string]: unknown
+  } | null
+  /**
+   * Its payload was erased
+   */
+  is_erased: boolean
+  /**
+   * The outcome of its evaluation when it was logged
+   */
+  outcome: 'allow' | 'warn' | 'ask' | 'block'
+  /**
+   * `blocked`: its record states that it was stopped before it ran; null when erased
+   */
+  effect: 'blocked' | 'executed' | null
+  violations: LoggedViolation[]
+}
+
+/**
  * A task and its status.
  */
 export interface TaskSummary {
@@ -5027,6 +5136,34 @@ export interface TaskSummary {
    * No end within the timeout
    */
   unfinished: boolean
+  /**
+   * The number of violations of its steps, also observed and waived ones
+   */
+  violations: number
+}
+
+/**
+ * A task with a page of its steps, in arrival order.
+ */
+export interface TaskTimeline {
+  task: TaskSummary
+  steps: TaskStep[]
+  /**
+   * The number of steps that match the filters
+   */
+  total: number
+  /**
+   * The number of steps of the task with a violation
+   */
+  violating: number
+  /**
+   * Pass as `cursor` for the previous page; null on the first page
+   */
+  previous_cursor: string | null
+  /**
+   * Pass as `cursor` for the next page
+   */
+  next_cursor: string | null
 }
 
 /**
@@ -5702,6 +5839,7 @@ export interface SchemaTypes {
   'log-record': LogRecord
   'log-request': LogRequest
   'logged-step': LoggedStep
+  'logged-violation': LoggedViolation
   'made-action': MadeAction
   'made-api-key': MadeApiKey
   'made-assignment': MadeAssignment
@@ -5759,7 +5897,9 @@ export interface SchemaTypes {
   'svc-settings': SvcSettings
   'task-chain': TaskChain
   'task-list': TaskList
+  'task-step': TaskStep
   'task-summary': TaskSummary
+  'task-timeline': TaskTimeline
   'trace-answer': TraceAnswer
   'trace-gap': TraceGap
   'trace-report-result': TraceReportResult

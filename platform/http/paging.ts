@@ -47,7 +47,12 @@ export function listReply<T>(
 /** A cursor past the last row; null on the last page. */
 export function nextCursor<T>(rows: readonly T[], limit: number, keyOf: (row: T) => string | number): string | null {
   const last = rows.at(-1)
-  return last === undefined || rows.length < limit ? null : Buffer.from(String(keyOf(last))).toString('base64url')
+  return last === undefined || rows.length < limit ? null : cursorAfter(keyOf(last))
+}
+
+/** The cursor of the page after the row with this key. */
+export function cursorAfter(key: string | number): string {
+  return Buffer.from(String(key)).toString('base64url')
 }
 
 function decode(cursor: string): string {

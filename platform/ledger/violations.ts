@@ -21,6 +21,22 @@ export function shownViolations(stored: readonly StoredViolation[]): StepViolati
 export const violationColumns = `json_build_object('policy_id', v.policy_id, 'name', v.name, 'severity', v.severity,
   'mode', v.mode, 'waived', v.waived, 'asks', v.asks, 'manifest_id', v.manifest_id, 'violation_details', v.details)`
 
+/** The violations of these entries, in the order of the log. The caller reads by index. */
+export async function violationsAt(
+  { org_id }: Scope,
+  tx: Transaction,
+  log_indexes: readonly number[],
+): Promise<{ readonly log_index: number; readonly violation: StepViolation }[]> {
+  const rows = await tx.query<{ log_index: number; violation: StoredViolation }>(
+    `select v.log_index, ${violationColumns} as violation from log_violations v
+     where v.org_id = $1 and v.log_index = any($2::bigint[]) order by v.log_index, v.policy_id`,
+    [org_id, log_indexes],
+  )
+  return rows.flatMap(({ log_index, violation }) =>
+    shownViolations([violation]).map((shown) => ({ log_index, violation: shown })),
+  )
+}
+
 const types = {
   org_id: 'text',
   log_index: 'bigint',

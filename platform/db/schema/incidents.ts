@@ -87,7 +87,7 @@ create table incident_occurrences (
   settled_by_step bigint,
   primary key (org_id, incident_id, number)
 );
-create index incident_occurrences_of_step on incident_occurrences (org_id, task_id, step, policy_id);
+create index incident_occurrences_of_step on incident_occurrences (org_id, task_id, step, policy_id, log_id);
 create index incident_occurrences_of_evaluation on incident_occurrences (org_id, evaluation_id, policy_id)
   where evaluation_id is not null;
 -- What engines alone have reported; each violation of a step is compared with it, and there is seldom any.

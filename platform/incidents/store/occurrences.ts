@@ -1,5 +1,5 @@
 // Occurrences of incidents: each violation that an incident counts, whether the platform evaluated it or an engine reported it.
-import { type Effect, type IncidentOccurrence, isoTime } from '@svc/schemas'
+import { type Effect, type Incident, type IncidentOccurrence, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Listed, Page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
@@ -168,6 +168,40 @@ export async function listOccurrences(
   )
   const named = rows.map((row) => ({ ...row, log_id: row.log_id ?? entries.get(row.step) ?? null }))
   return { rows: named, total: incident.occurrences }
+}
+
+/** A violation of a logged step. */
+interface LoggedViolation {
+  readonly log_id: string
+  readonly step: number
+  readonly policy_id: number
+}
+
+/** An occurrence that the platform evaluated, with the incident that counts it. */
+export interface CountedViolation extends Omit<LoggedViolation, 'step'> {
+  readonly incident_id: string
+  readonly effect: Effect
+  readonly scope: Incident['scope']
+}
+
+/** The occurrences of violations of a task's steps; a waived violation has none. The caller reads by index. */
+export async function countedViolations(
+  { org_id }: Scope,
+  tx: Transaction,
+  task_id: string,
+  violations: readonly LoggedViolation[],
+): Promise<CountedViolation[]> {
+  if (violations.length === 0) return []
+  return tx.query<CountedViolation>(
+    `select v.log_id, v.policy_id, o.incident_id, o.effect, o.scope
+     from unnest($3::text[], $4::bigint[], $5::bigint[]) as v(log_id, step, policy_id)
+     cross join lateral (
+       select o.incident_id, o.effect, i.scope from incident_occurrences o
+       join incidents i on i.org_id = o.org_id and i.id = o.incident_id
+       where o.org_id = $1 and o.task_id = $2 and o.step = v.step and o.policy_id = v.policy_id and o.log_id = v.log_id limit 1
+     ) o`,
+    [org_id, task_id, ...columnsOf(violations, ['log_id', 'step', 'policy_id'])],
+  )
 }
 
 async function entriesOfSteps(scope: Scope, tx: Transaction, task_id: string, steps: readonly number[]) {

@@ -32,9 +32,12 @@ insert into log_entries select '${org_id}', i, at, 'log_' || i, 'ag_' || t % ${a
 insert into log_payloads select '${org_id}', i, at, '{}', '{}' from e;
 insert into log_leaves select '${org_id}', i, 'step', md5(i::text), at from e;
 insert into task_heads (org_id, task_id, agent_id, seq, hash, first_log_index, last_log_index, max_step, first_ts, last_ts,
-    first_received_at, last_received_at, has_end, has_error)
+    first_received_at, last_received_at, has_end, has_error, violations)
   select org_id, task_id, min(agent_id), ${steps}, '', min(log_index), max(log_index), ${steps}, '', '', min(received_at), max(received_at),
-    bool_or(step_type = 'END_NODE'), (min(log_index) - ${first}) % 990 = 0 from log_entries group by 1, 2;
+    bool_or(step_type = 'END_NODE'), (min(log_index) - ${first}) % 990 = 0, count(*) filter (where log_index % 70 = 3) from log_entries group by 1, 2;
+insert into log_violations (org_id, log_index, policy_id, name, severity, mode, waived, details, task_id, seq)
+  select '${org_id}', i, 3, 'p', 'low', 'enforce', false, '{"code":"x","reason":"a reason","rule_type":"not","params":{},"evidence":[],"remedy":null}',
+    'run-' || t, step from e where i % 70 = 3;
 insert into log_leaves select '${org_id}', ${first + entries} + n, 'event', md5(n::text), timestamptz '2026-02-28' from generate_series(0, ${events - 1}) n;
 insert into events (org_id, log_index, id, at, actor_kind, actor_id, kind, subject_kind, subject_id, data)
   select '${org_id}', ${first + entries} + n, 'evt_' || n, '2026-02-28', 'system', case when n % 500 = 0 then 'rare-actor' else 'ingest' end,

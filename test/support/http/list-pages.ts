@@ -27,10 +27,11 @@ const values: Readonly<Record<string, readonly string[]>> = {
 const valuesAt: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   '/api/v1/logs': { q: ['run-1', 'run-100', 'absent'] },
   '/api/v1/logs/tasks': { q: ['run-1', 'run-100', 'absent'] },
+  '/api/v1/tasks/{task_id}/steps': { around: ['3'] },
   '/api/v1/agents': { q: ['agent', 'agent-3', 'absent'] },
   '/api/v1/agents/{agent_id}/engines': { from: ['2026-02-20T00:00:00.000Z'], to: ['2026-02-25T00:00:00.000Z'] },
 }
-const inPath: Readonly<Record<string, string>> = { agent_id: 'ag_3', id: '1010' }
+const inPath: Readonly<Record<string, string>> = { agent_id: 'ag_3', id: '1010', task_id: 'run-100' }
 /** The path of rows that have no number. */
 const inPathAt: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '/api/v1/incidents/{id}/occurrences': { id: 'inc_7' },

@@ -55,6 +55,7 @@ export const logRoutes = [
       agent_id: parameters.text('one agent'),
       environment: parameters.text('environment of the agent'),
       unfinished: parameters.flag('no end within the timeout'),
+      violating: parameters.flag('a step of it violates a policy'),
       status: parameters.choice('status', ['error', 'completed', 'running']),
       ...span,
     },

@@ -24,13 +24,28 @@ export async function readLogs(
   after: number | null,
 ): Promise<LogEntry[]> {
   const found = await findEntries(scope, tx, filter, limit, after)
+  return (await readEntries(scope, tx, found)).map(({ entry }) => entry)
+}
+
+interface ShownEntry {
+  readonly entry: LogEntry
+  /** Its payload was erased. */
+  readonly is_erased: boolean
+}
+
+/** The found entries with their payloads, in the same order. */
+export async function readEntries(
+  scope: Scope,
+  tx: Transaction,
+  found: readonly Pick<StoredEntry, 'log_index' | 'received_at'>[],
+): Promise<ShownEntry[]> {
   const times = found.map(({ received_at }) => received_at).toSorted()
   const [oldest, newest] = [times[0], times.at(-1)]
   if (oldest === undefined) return []
   // One table at a time, within the times of the page: planning a join of all partitions takes longer than reading.
   const values = [scope.org_id, found.map(({ log_index }) => log_index), oldest, newest]
   const entries = await tx.query<StoredEntry>(`select ${entrySelect} from log_entries e where ${onPage('e')}`, values)
-  const payloads = await tx.query<Payload>(
+  const payloads = await tx.query<Payload & Pick<Row, 'log_index'>>(
     `select p.log_index, p.salts, p.body from log_payloads p where ${onPage('p')}`,
     values,
   )
@@ -38,13 +53,15 @@ export async function readLogs(
   const entryAt = new Map(entries.map((entry) => [entry.log_index, entry]))
   return found.flatMap(({ log_index }) => {
     const entry = entryAt.get(log_index)
-    return entry === undefined ? [] : [entryView({ ...noPayload, ...entry, ...payloadAt.get(log_index) })]
+    if (entry === undefined) return []
+    const payload = payloadAt.get(log_index) ?? noPayload
+    return [{ entry: entryView({ ...entry, ...payload }), is_erased: payload.body === null }]
   })
 }
 
-const noPayload = { salts: null, body: null }
+type Payload = Pick<Row, 'salts' | 'body'>
 
-type Payload = Pick<Row, 'log_index' | 'salts' | 'body'>
+const noPayload: Payload = { salts: null, body: null }
 
 function onPage(table: string): string {
   return `${table}.org_id = $1 and ${table}.log_index = any($2::bigint[]) and ${table}.received_at between $3 and $4`

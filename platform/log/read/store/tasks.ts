@@ -15,12 +15,14 @@ interface TaskFilter {
   readonly environment?: string
   readonly status?: string
   readonly unfinished?: string
+  readonly violating?: string
   readonly from?: string
   readonly to?: string
   readonly q?: string
 }
 
 const running = 'not t.has_end and not t.has_error'
+const violatingSql: Readonly<Record<string, string>> = { true: 't.violations > 0', false: 't.violations = 0' }
 const statusSql: Readonly<Record<string, string>> = {
   error: 't.has_error',
   completed: 't.has_end and not t.has_error',
@@ -39,16 +41,34 @@ export async function listTasks(
   const since = filter.unfinished === undefined ? 0 : ((await rangeOf(scope, tx, { from: overdue })).first ?? 0)
   const period = { ...(await rangeOf(scope, tx, filter)), since }
   const all = await countTasks(scope, tx, filter, period)
+  const tasks = matching(scope, filter, period)
   if (page.skip >= all) return { tasks: [], total: all }
-  const found = matching(scope, filter, period)
+  const found = tasks
     .select('t.org_id', 't.last_log_index')
     .orderBy('t.last_log_index', 'desc')
     .limit(page.limit)
     .offset(page.skip)
-  // Skipped tasks are read in the index only; the tasks of the page are fetched.
+  return { tasks: await summaries(tx, found, overdue), total: all }
+}
+
+/** The summary of a task; null for an unknown task. */
+export async function findTask(
+  scope: Scope,
+  tx: Transaction,
+  task_id: string,
+  overdue: string,
+): Promise<TaskSummary | null> {
+  const found = rowsOf(scope, 'task_heads').where({ task_id }).select('org_id', 'last_log_index')
+  const [task] = await summaries(tx, found, overdue)
+  return task ?? null
+}
+
+/** Skipped tasks are read in the index only; the tasks of the page are fetched. */
+async function summaries(tx: Transaction, found: List, overdue: string): Promise<TaskSummary[]> {
   const tasks = raw(
     `select t.task_id, t.agent_id, a.name as agent_name, a.environment, t.seq as step_count, t.first_ts, t.last_ts,
-       t.has_end, t.has_error, (not t.has_end and not t.has_error and t.last_received_at < ?::timestamptz) as unfinished
+       t.has_end, t.has_error, (not t.has_end and not t.has_error and t.last_received_at < ?::timestamptz) as unfinished,
+       t.violations
      from ? p
      cross join lateral (
        select h.* from task_heads h where h.org_id = p.org_id and h.last_log_index = p.last_log_index limit 1
@@ -56,7 +76,7 @@ export async function listTasks(
      join agents a on a.org_id = t.org_id and a.agent_id = t.agent_id order by t.last_log_index desc`,
     [overdue, found],
   )
-  return { tasks: (await read<Row>(tx, tasks)).map(summary), total: all }
+  return (await read<Row>(tx, tasks)).map(summary)
 }
 
 /** The log indexes of a period, and the one before which the last step of an unfinished task is. */
@@ -72,8 +92,8 @@ function matching(scope: Scope, filter: TaskFilter, { first, end, since }: Perio
     .where(within('first_log_index', { end }))
     .where(beginning('task_id', filter.q))
   if (filter.environment !== undefined) tasks.whereIn('agent_id', agentsIn(scope, filter.environment))
-  const isOfStatus = statusSql[filter.status ?? '']
-  if (isOfStatus !== undefined) tasks.whereRaw(isOfStatus)
+  for (const condition of [statusSql[filter.status ?? ''], violatingSql[filter.violating ?? '']])
+    if (condition !== undefined) tasks.whereRaw(condition)
   if (filter.unfinished === 'true') tasks.whereRaw(running).where('last_log_index', '<', since)
   if (filter.unfinished === 'false') tasks.whereRaw('(t.has_end or t.has_error or t.last_log_index >= ?)', [since])
   return tasks
@@ -92,8 +112,8 @@ const countSql: Readonly<Record<string, string>> = {
 
 /** From the counts that the database keeps; other filters count with an index. */
 async function countTasks(scope: Scope, tx: Transaction, filter: TaskFilter, period: Period): Promise<number> {
-  const { agent_id, from, to, q, unfinished } = filter
-  const isKept = q === undefined && unfinished === undefined
+  const { agent_id, from, to, q, unfinished, violating } = filter
+  const isKept = q === undefined && unfinished === undefined && violating === undefined
   if (isKept && from === undefined && to === undefined) return keptTotal(scope, tx, filter)
   if (!isKept || from !== undefined || agent_id !== undefined) return total(tx, matching(scope, filter, period))
   // Most periods end lately: few tasks began after them, and those are among the latest.
