@@ -10,13 +10,14 @@ import { incidentsPage } from './pages/incidents.js'
 import { invitationPage } from './pages/invitation.js'
 import { overviewPage } from './pages/overview.js'
 import { signInPage } from './pages/sign-in.js'
-import { tasksPage } from './pages/tasks.js'
+import { tasksPage } from './pages/tasks/list.js'
+import { taskPage } from './pages/tasks/task.js'
 import { themeSwitch } from './pages/theme.js'
 import type { PageParts } from './parts.js'
 import { isBrowser, problemPage, show } from './views/page.js'
 
 /** The pages of a workspace; Express tries them in this order. */
-const workspacePages: readonly DashboardPage[] = [overviewPage, tasksPage, incidentsPage, incidentPage]
+const workspacePages: readonly DashboardPage[] = [overviewPage, tasksPage, taskPage, incidentsPage, incidentPage]
 
 export function pages(parts: PageParts): Router[] {
   return [

@@ -1,9 +1,9 @@
 // The list of tasks.
 import type { TaskSummary } from '@svc/schemas'
-import { listPage } from '../lists/list-page.js'
-import type { Listing } from '../lists/listing.js'
-import { paths } from '../paths.js'
-import { badge, id, joined, link, nothing, number, state, text, time } from '../views/html.js'
+import { listPage } from '../../lists/list-page.js'
+import type { Listing } from '../../lists/listing.js'
+import { paths } from '../../paths.js'
+import { badge, id, joined, link, nothing, number, state, text, time } from '../../views/html.js'
 
 export const tasks: Listing<TaskSummary> = {
   place: 'tasks',

@@ -1,0 +1,213 @@
+// The page of a task: what the agent did, where it went wrong, which policy says so, what would have made it right, and whether the
+// record is genuine.
+import type { TaskStep, TaskSummary, TaskTimeline } from '@svc/schemas'
+import type { Query } from '../../../http/query.js'
+import { endpointQuery } from '../../lists/listing.js'
+import type { DashboardPage } from '../../page.js'
+import { address, api, paths } from '../../paths.js'
+import {
+  badge,
+  counted,
+  type Html,
+  id,
+  joined,
+  link,
+  nothing,
+  number,
+  piece,
+  state,
+  text,
+  time,
+} from '../../views/html.js'
+import type { Shown, Visit } from '../../visit.js'
+import { tasks } from './list.js'
+import { timeline, type View, verdictOf, views } from './timeline.js'
+import { verificationView } from './verification.js'
+
+/** Parameters of the page itself; the others are the filter of the list that it was opened from. */
+const own = ['view', 'only', 'around', 'cursor', 'verify'] as const
+type Own = Partial<Record<(typeof own)[number], string | undefined>>
+
+/** The steps that the summary names. */
+const maxNamed = 3
+
+async function show(visit: Visit): Promise<Shown> {
+  const { api: platform, params, query } = visit
+  const task_id = params.task_id ?? ''
+  const path = api`/api/v1/tasks/${task_id}/steps`
+  const found = await platform.read('task-timeline', path, pageOf(query))
+  const violating = found.violating === 0 ? [] : await violatingSteps(visit, path)
+  const view = viewOf(query)
+  const here = (values: Own) => address(visit.path, { ...query, verify: undefined, ...values })
+  const content = page({
+    summary: summaryOf(found, violating, (step) => here({ around: String(step), cursor: undefined, only: undefined })),
+    facts: factsOf(found),
+    neighbours: await neighboursOf(visit, task_id),
+    verification: query.verify === undefined ? nothing : await verification(visit, task_id, path),
+    verify: here({ verify: '1' }),
+    tabs: tabsOf(query, view, found.violating, here),
+    steps: found.steps.length === 0 ? none({}) : timeline(found.steps, view, query.around),
+    pages: pagesOf(found, here),
+    live: found.task.status === 'running' && found.next_cursor === null ? here({}) : '',
+  })
+  return { title: `Task ${task_id}`, place: 'tasks', content: content.toHTML() }
+}
+
+const page = piece(`{{neighbours}}
+<div class="row"><div class="col-xl-9">
+{{summary}}
+<section id="verification" class="card"><div class="card-body"><div class="bar mb-0"><div class="grow"><h2 class="card-title mb-1">Is the record genuine?</h2>
+<span class="text-secondary">Reads every entry of the task again and recomputes its chain of hashes.</span></div>
+<a class="btn" href="{{verify}}#verification" hx-get="{{verify}}" hx-select="#verification" hx-target="#verification" hx-swap="outerHTML">Verify now</a></div>{{verification}}</div></section>
+<section class="card" id="live"{{#if live}} hx-get="{{live}}" hx-trigger="every 5s" hx-select="#live" hx-target="#live" hx-swap="outerHTML"{{/if}}>
+<div class="card-header bar mb-0"><h2 class="card-title grow">Steps</h2>{{tabs}}</div>{{steps}}
+<div class="card-footer bar">{{pages}}</div></section>
+</div><div class="col-xl-3"><section class="card"><div class="card-body"><dl class="facts">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
+`)
+
+const none = piece('<div class="empty-state">No step matches this filter.</div>')
+
+function pageOf({ view, only, around, cursor }: Query): Query {
+  return {
+    limit: view === 'compact' || view === undefined ? '100' : '50',
+    ...(only === 'violating' && { violating: 'true' }),
+    ...(only === 'tools' && { kind: 'tool' }),
+    ...(cursor !== undefined ? { cursor } : around !== undefined && { around }),
+  }
+}
+
+function viewOf({ view }: Query): View {
+  return views.find((one) => one === view) ?? 'compact'
+}
+
+async function violatingSteps({ api: { read } }: Visit, path: string): Promise<readonly TaskStep[]> {
+  return (await read('task-timeline', path, { violating: 'true', limit: String(maxNamed) })).steps
+}
+
+/** The answer in ten seconds: how many steps violate policies, and the first of them with reason and remedy. */
+function summaryOf(
+  { violating, task }: TaskTimeline,
+  steps: readonly TaskStep[],
+  hrefOf: (step: number) => string,
+): Html {
+  if (violating === 0) return quiet({ steps: counted(task.step_count, 'recorded step') })
+  return summary({
+    heading: `${counted(violating, 'step')} of ${number(task.step_count)} ${violating === 1 ? 'violates' : 'violate'} a policy`,
+    first: violating > steps.length ? `The first ${steps.length}:` : '',
+    steps: steps.map((step) => {
+      const [violation] = step.violations
+      const others = step.violations.length - 1
+      return {
+        step: link(`${hrefOf(step.step)}#step-${step.step}`, `Step ${step.step}: ${step.step_name ?? step.step_type}`),
+        verdict: verdictOf(step),
+        policy: violation === undefined ? nothing : link(paths.policy(violation.policy_id), violation.name),
+        reason: violation?.violation_details.reason ?? '',
+        remedy: violation?.violation_details.remedy ?? '',
+        more: others > 0 ? `and ${counted(others, 'other policy', 'other policies')}` : '',
+      }
+    }),
+  })
+}
+
+const quiet = piece(
+  `<section class="card"><div class="card-body">None of the {{steps}} violates a policy that was in force when it was logged.</div></section>`,
+)
+
+const summary = piece(`<section class="card"><div class="card-body"><h2 class="h3">{{heading}}</h2>
+{{#if first}}<p class="text-secondary">{{first}}</p>{{/if}}
+{{#each steps}}<div class="finding"><div>{{step}} {{verdict}}</div><p class="lines mb-0"><bdi>{{reason}}</bdi></p>
+{{#if remedy}}<p class="lines mb-0"><strong>What would make it right:</strong> <bdi>{{remedy}}</bdi></p>{{/if}}
+<div class="small">Policy: {{policy}} {{more}}</div></div>{{/each}}</div></section>`)
+
+function factsOf({ task, violating }: TaskTimeline) {
+  const { task_id, agent_id, agent_name, environment, status, unfinished, step_count, first_ts, last_ts } = task
+  const facts: readonly (readonly [string, Html])[] = [
+    ['Status', joined([state(status), unfinished ? badge('no end within the time limit', 'yellow') : nothing])],
+    ['Agent', link(paths.agent(agent_id), agent_name || agent_id)],
+    ['Environment', text(environment)],
+    ['Steps', text(number(step_count))],
+    ['Violating', text(number(violating))],
+    ['Incidents', link(paths.incidents({ task_id }), 'of this task')],
+    ['First step', time(first_ts)],
+    ['Last step', time(last_ts)],
+    ['Duration', text(durationOf(task))],
+    ['Task', id(task_id)],
+    ['Chain', link(api`/api/v1/tasks/${task_id}/chain`, 'as JSON')],
+  ]
+  return facts.map(([name, value]) => ({ name, value }))
+}
+
+/** Between the times that the sender claims for the first and the last step. */
+function durationOf({ first_ts, last_ts }: TaskSummary): string {
+  const seconds = Math.round((Date.parse(last_ts) - Date.parse(first_ts)) / 1000)
+  if (!(seconds >= 0)) return ''
+  if (seconds < 120) return `${seconds} s`
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${number(Math.round(seconds / 3600))} h`
+}
+
+/** Links to the tasks before and after this one in the list that it was opened from. */
+async function neighboursOf({ api: { read }, query }: Visit, task_id: string): Promise<Html> {
+  const filter = Object.fromEntries(Object.entries(query).filter(([name]) => !own.some((one) => one === name)))
+  const asked = { ...endpointQuery(tasks, filter), limit: '1' }
+  const { previous = null, next = null } = { previous: task_id.slice(0, 0) || null, next: null, ...(await read('task-list', '/api/v1/logs/tasks', asked)) }
+  const kept = { ...filter, view: query.view, only: query.only }
+  return neighbours({
+    list: paths.tasks(filter),
+    previous: previous === null ? '' : paths.task(previous, kept),
+    next: next === null ? '' : paths.task(next, kept),
+  })
+}
+
+const neighbours =
+  piece(`<nav class="btn-list mb-3 no-print" aria-label="Tasks of the list"><a class="btn btn-sm" href="{{list}}">Back to the list</a>
+{{#if previous}}<a class="btn btn-sm" rel="prev" href="{{previous}}">Previous task <kbd class="needs-script" hidden>k</kbd></a>{{/if}}
+{{#if next}}<a class="btn btn-sm" rel="next" href="{{next}}">Next task <kbd class="needs-script" hidden>j</kbd></a>{{/if}}</nav>`)
+
+function tabsOf({ only }: Query, view: View, violating: number, here: (values: Own) => string): Html {
+  const tab = (label: string, on: boolean, values: Own) => ({
+    label,
+    on,
+    href: here({ ...values, cursor: undefined, around: undefined }),
+  })
+  const shown = [
+    tab('All', only === undefined, { only: undefined }),
+    tab(`Violations only (${number(violating)})`, only === 'violating', { only: 'violating' }),
+    tab('Tools only', only === 'tools', { only: 'tools' }),
+  ]
+  const ways = views.map((one) => tab(labels[one], view === one, { view: one }))
+  return tabs({
+    groups: [
+      { name: 'Steps that are shown', tabs: shown },
+      { name: 'How much is shown', tabs: ways },
+    ],
+  })
+}
+
+const labels: Readonly<Record<View, string>> = { compact: 'Compact', full: 'Full', json: 'JSON' }
+
+const tabs = piece(`{{#each groups}}<div class="btn-group btn-group-sm no-print" role="group" aria-label="{{name}}">
+{{#each tabs}}<a class="btn{{#if on}} active{{/if}}" href="{{href}}"{{#if on}} aria-current="true"{{/if}}>{{label}}</a>{{/each}}</div>{{/each}}`)
+
+function pagesOf({ steps, total, previous_cursor, next_cursor }: TaskTimeline, here: (values: Own) => string): Html {
+  const at = (cursor: string) => here({ cursor, around: undefined })
+  return pages({
+    count: counted(total, 'step'),
+    shown: number(steps.length),
+    first: previous_cursor === null ? '' : here({ cursor: undefined, around: undefined }),
+    previous: previous_cursor === null ? '' : at(previous_cursor),
+    next: next_cursor === null ? '' : at(next_cursor),
+  })
+}
+
+const pages =
+  piece(`<span>{{shown}} of {{count}}</span><span class="btn-list push">{{#if first}}<a class="btn btn-sm" href="{{first}}">First steps</a>{{/if}}
+{{#if previous}}<a class="btn btn-sm" href="{{previous}}">Earlier steps</a>{{/if}}{{#if next}}<a class="btn btn-sm" href="{{next}}">Later steps</a>{{/if}}</span>`)
+
+async function verification({ api: { read, may } }: Visit, task_id: string, path: string): Promise<Html> {
+  const checked = await read('verification', api`/api/v1/tasks/${task_id}/verify`)
+  const { steps } = await read('task-timeline', path, { limit: '1' })
+  const bundle = address('/api/v1/log/bundle', { from: steps[0]?.received_at })
+  return verificationView(checked, may('get', '/api/v1/log/bundle') ? bundle : '')
+}
+
+export const taskPage: DashboardPage = { path: '/tasks/:task_id', show }

@@ -1,0 +1,143 @@
+// The steps of a task, one under the other: what each did, what policies said of it, and its place in the chain.
+import type { LoggedViolation, TaskStep } from '@svc/schemas'
+import { address, paths } from '../../paths.js'
+import {
+  badge,
+  type Html,
+  hash,
+  joined,
+  json,
+  link,
+  nothing,
+  piece,
+  severity,
+  type Tone,
+  text,
+  time,
+} from '../../views/html.js'
+
+/** How much of each step is shown. */
+export const views = ['compact', 'full', 'json'] as const
+export type View = (typeof views)[number]
+
+/** The steps as a list. `marked` is the number of the step that a link led to. */
+export function timeline(steps: readonly TaskStep[], view: View, marked: string | undefined): Html {
+  return list({
+    steps: steps.map((step) => ({
+      ...headOf(step),
+      marked: marked === String(step.step) || marked === step.log_id,
+      is_violating: step.violations.length > 0,
+      violations: step.violations.map((violation) => violationOf(violation, step)),
+      body: bodyOf(step, view),
+    })),
+  })
+}
+
+const list = piece(`<ol class="timeline-list">
+{{#each steps}}<li id="step-{{number}}" class="{{#if is_violating}}bad{{/if}}{{#if marked}} marked{{/if}}">
+<div class="step-head"><span class="step-number">{{number}}</span><strong>{{name}}</strong> <span class="text-secondary">{{what}}</span> {{verdict}}<span class="push">{{at}}</span></div>
+{{#if summary}}<div class="step-summary text-secondary"><bdi>{{summary}}</bdi></div>{{/if}}
+{{#each violations}}<div class="step-violation"><div>{{severity}} {{policy}} {{mode}}</div>
+<p class="lines mb-1"><bdi>{{reason}}</bdi></p>{{#if remedy}}<p class="lines mb-1"><strong>What would make it right:</strong> <bdi>{{remedy}}</bdi></p>{{/if}}
+<div class="small">{{#if evidence}}Because of {{evidence}}. {{/if}}{{incident}}</div></div>
+{{/each}}{{body}}</li>
+{{/each}}</ol>
+`)
+
+function headOf(step: TaskStep) {
+  const { step_type, step_name, verb, properties } = step
+  const name = step_name ?? step_type
+  return {
+    number: step.step,
+    name,
+    what: [step_name === null ? '' : step_type, verb ?? '', gateOf(properties)]
+      .filter((part) => part !== '')
+      .join(' · '),
+    at: time(step.timestamp),
+    verdict: verdictOf(step),
+    summary: summaryOf(step),
+  }
+}
+
+/** What a gate checked, and its answer. */
+function gateOf(properties: TaskStep['properties']): string {
+  const guard = properties?.guard
+  if (typeof guard !== 'object' || guard === null) return ''
+  const { check_type, result } = guard as Readonly<Record<string, unknown>>
+  return [check_type, result].filter((part) => typeof part === 'string').join(': ')
+}
+
+/** What policies said of the step, and whether it ran. */
+export function verdictOf({ outcome, effect, violations }: TaskStep): Html {
+  if (violations.length === 0) return nothing
+  const [label, tone] = verdictText(outcome, effect)
+  return badge(label, tone)
+}
+
+function verdictText(outcome: TaskStep['outcome'], effect: TaskStep['effect']): readonly [string, Tone] {
+  if (outcome === 'allow' || outcome === 'warn') return ['violates a policy that does not block', 'yellow']
+  if (effect === 'blocked') return ['stopped before it ran', 'green']
+  const isAsked = outcome === 'ask'
+  if (effect === 'executed')
+    return [isAsked ? 'ran without the approval that it needs' : 'ran, although a policy blocks it', 'red']
+  return [isAsked ? 'needs an approval' : 'a policy blocks it', 'orange']
+}
+
+const maxSummary = 160
+
+/** The input in one line. */
+function summaryOf({ is_erased, input, output }: TaskStep): string {
+  if (is_erased) return 'Its payload was erased; its hash stays in the chain.'
+  const shown = input ?? output
+  if (shown === null) return ''
+  const line = JSON.stringify(shown)
+  return line.length > maxSummary ? `${line.slice(0, maxSummary)}…` : line
+}
+
+function violationOf(violation: LoggedViolation, { task_id }: TaskStep) {
+  const { policy_id, name, mode, waived, violation_details, incident_id } = violation
+  const { reason, remedy, evidence } = violation_details
+  const earlier = evidence
+    .filter(({ step }) => step !== null)
+    .map(({ step, step_name, step_type }) =>
+      link(`${paths.task(task_id, { around: step })}#step-${step}`, `step ${step} (${step_name ?? step_type})`),
+    )
+  return {
+    severity: severity(violation.severity),
+    policy: link(paths.policy(policy_id), name),
+    mode: waived ? badge('waived') : mode === 'observe' ? badge('observed only') : nothing,
+    reason,
+    remedy: remedy ?? '',
+    evidence: earlier.length === 0 ? '' : joined(earlier, ', '),
+    incident: incident_id === null ? text('No incident counts it.') : link(paths.incident(incident_id), 'Its incident'),
+  }
+}
+
+const payloads = ['input', 'output', 'properties', 'meta'] as const
+
+function bodyOf(step: TaskStep, view: View): Html {
+  if (view === 'json') return json(step)
+  const shown = payloads.flatMap((name) => (step[name] === null ? [] : [{ name, value: json(step[name]) }]))
+  const { seq, log_id, log_index, prev_hash, client_prev_hash, received_at } = step
+  return body({
+    payloads: shown,
+    open: view === 'full',
+    seq,
+    hash: hash(step.hash, 20),
+    previous: prev_hash === '' ? text('none: the first entry') : hash(prev_hash, 20),
+    claimed: client_prev_hash !== null && client_prev_hash !== prev_hash ? hash(client_prev_hash, 20) : '',
+    log_id: hash(log_id, 40),
+    log_index,
+    received: time(received_at),
+    proof: address('/api/v1/log/proof/inclusion', { log_id }),
+    entry: `/api/v1/logs/${encodeURIComponent(log_id)}`,
+  })
+}
+
+const body = piece(`<details{{#if open}} open{{/if}}><summary>Payload and record</summary>
+{{#each payloads}}<div class="small text-secondary">{{name}}</div>{{value}}{{/each}}
+<dl class="facts small"><dt>Entry</dt><dd>{{log_id}}, number {{seq}} of the task, log index {{log_index}}</dd>
+<dt>Hash</dt><dd>{{hash}}</dd><dt>Previous hash</dt><dd>{{previous}}</dd>
+{{#if claimed}}<dt>The sender claimed</dt><dd>{{claimed}}</dd>{{/if}}
+<dt>Received</dt><dd>{{received}}</dd><dt>Evidence</dt><dd><a href="{{proof}}">proof of inclusion</a> · <a href="{{entry}}">record with salts</a></dd></dl></details>
+`)
