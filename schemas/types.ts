@@ -2233,6 +2233,14 @@ export interface IncidentList {
    * Pass as `cursor` for the next page
    */
   next_cursor: string | null
+  /**
+   * Id of the incident before the one that the query names in `around`; absent without `around`
+   */
+  previous?: string | null
+  /**
+   * Id of the incident after the one that the query names in `around`; absent without `around`
+   */
+  next?: string | null
 }
 
 /**
@@ -5038,6 +5046,14 @@ export interface TaskChain {
 export interface TaskList {
   tasks: TaskSummary[]
   total: number
+  /**
+   * Id of the task before the one that the query names in `around`; absent without `around`
+   */
+  previous?: string | null
+  /**
+   * Id of the task after the one that the query names in `around`; absent without `around`
+   */
+  next?: string | null
 }
 
 /**

@@ -1,5 +1,6 @@
 // Lists with filters: the rows of an organization as a query of Knex, which a transaction runs.
 import knexModule, { type Knex } from 'knex'
+import { invalid } from '../errors.js'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
 import { readByIndex } from './sql.js'
@@ -22,6 +23,14 @@ export interface Page {
 export interface Listed<T> {
   readonly rows: readonly T[]
   readonly total: number
+  /** Those of the row that the query names in `around`. */
+  readonly neighbours?: Neighbours | undefined
+}
+
+/** The ids of the rows before and after a row in the order of a list; null at its ends. */
+export interface Neighbours {
+  readonly previous: string | null
+  readonly next: string | null
 }
 
 /** Without a connection. */
@@ -102,4 +111,40 @@ export async function page<T>(
   if (after !== null) list.where(key, newest_first ? '<' : '>', after)
   const rows = list.orderBy(key, newest_first ? 'desc' : 'asc').limit(limit)
   return { rows: await read<T>(tx, rows.select(raw(columns))), total: all }
+}
+
+interface Keyed {
+  readonly table: string
+  readonly id: string
+  /** A number that is unique in the organization; the list is in its descending order. */
+  readonly key: string
+}
+
+/**
+ * The rows of a list next to the row with an id, which the list itself need not contain. The list is read by its key in the
+ * index that orders it, and rows of the table only for the answer. Throws INVALID for an unknown id.
+ */
+export async function neighbours(
+  scope: Scope,
+  tx: Transaction,
+  list: List,
+  { table, id, key }: Keyed,
+  around: string,
+): Promise<Neighbours> {
+  const [row] = await read<{ at: number }>(
+    tx,
+    rowsOf(scope, table)
+      .where(id, around)
+      .select(raw(`${key} as at`)),
+  )
+  if (row === undefined)
+    throw invalid([{ path: 'around', message: `is unknown: use the \`${id}\` of a row of this list` }])
+  const next = list.clone().where(key, '<', row.at).orderBy(key, 'desc')
+  const previous = list.clone().where(key, '>', row.at).orderBy(key, 'asc')
+  const idOf = (found: List) =>
+    rowsOf(scope, table)
+      .whereRaw(`${key} = ?`, [found.select(key).limit(1)])
+      .select(id)
+  const [found] = await read<Neighbours>(tx, raw('select ? as previous, ? as next', [idOf(previous), idOf(next)]))
+  return found ?? { previous: null, next: null }
 }

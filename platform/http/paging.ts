@@ -37,11 +37,11 @@ export function pageByIndex(query: Query): Page {
 /** The reply of a list: the rows under `name`, the total, and the cursor of the next page. */
 export function listReply<T>(
   name: string,
-  { rows, total }: Listed<T>,
+  { rows, total, neighbours }: Listed<T>,
   { limit }: Page,
   keyOf: (row: T) => string | number,
 ) {
-  return { status: 200, body: { [name]: rows, total, next_cursor: nextCursor(rows, limit, keyOf) } }
+  return { status: 200, body: { [name]: rows, total, next_cursor: nextCursor(rows, limit, keyOf), ...neighbours } }
 }
 
 /** A cursor past the last row; null on the last page. */

@@ -52,6 +52,7 @@ export const incidentRoutes = [
       from: parameters.time('first seen at or after'),
       to: parameters.time('first seen at or before'),
       q: parameters.text('part of the name of the policy'),
+      around: parameters.text('an incident: the answer also has the ids of those `previous` and `next` to it'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,
     },

@@ -7,6 +7,7 @@ import {
   equal,
   type Filter,
   type Listed,
+  neighbours,
   type Page,
   raw,
   read,
@@ -35,11 +36,14 @@ export async function listIncidents(
   const counted = onCounted(filter, names)
   const range = await rangeOf(scope, tx, filter)
   const all = await totalOf(scope, tx, filter, counted, range)
-  if (all === 0) return { rows: [], total: all }
-  const found = rowsOf(scope, 'incidents')
+  const matching = rowsOf(scope, 'incidents')
     .where(counted)
     .where(equal({ task_id: filter.task_id }))
     .where(within('log_index', range))
+  const next_to = filter.around === undefined ? undefined : await neighbours(scope, tx, matching, keyed, filter.around)
+  const listed = { total: all, neighbours: next_to }
+  if (all === 0) return { rows: [], ...listed }
+  const found = matching
     .where(within('log_index', { end: after ?? undefined }))
     .select('log_index')
     .orderBy('log_index', 'desc')
@@ -50,8 +54,10 @@ export async function listIncidents(
     .select(raw(incidentColumns))
     .orderByRaw('log_index desc, id')
     .limit(limit)
-  return { rows: await read<Incident>(tx, incidents), total: all }
+  return { rows: await read<Incident>(tx, incidents), ...listed }
 }
+
+const keyed = { table: 'incidents', id: 'id', key: 'log_index' }
 
 /** The names of policies with incidents that contain the text, in any case. */
 async function policyNames({ org_id }: Scope, tx: Transaction, q: string): Promise<string[]> {

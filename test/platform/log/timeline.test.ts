@@ -210,6 +210,7 @@ describe.skipIf(postgres === null)('the timeline of a task', () => {
     const guest = await signedIn(platform, mails, 'guest@example.org')
     expect((await platform.call('GET', '/api/v1/tasks/nothing/steps')).status).toBe(404)
     expect((await guest.call('GET', '/api/v1/tasks/t/steps')).status).toBe(404)
+    expect((await guest.call('GET', '/api/v1/logs/tasks?around=t')).status).toBe(422)
   })
 
   it('keeps outcomes and violations of erased steps without their payloads', async () => {

@@ -26,7 +26,8 @@ const values: Readonly<Record<string, readonly string[]>> = {
 /** The same for filters that mean something else in one list. */
 const valuesAt: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   '/api/v1/logs': { q: ['run-1', 'run-100', 'absent'] },
-  '/api/v1/logs/tasks': { q: ['run-1', 'run-100', 'absent'] },
+  '/api/v1/logs/tasks': { q: ['run-1', 'run-100', 'absent'], around: ['run-100', 'run-4000'] },
+  '/api/v1/incidents': { around: ['inc_7', 'inc_4000'] },
   '/api/v1/tasks/{task_id}/steps': { around: ['3'] },
   '/api/v1/agents': { q: ['agent', 'agent-3', 'absent'] },
   '/api/v1/agents/{agent_id}/engines': { from: ['2026-02-20T00:00:00.000Z'], to: ['2026-02-25T00:00:00.000Z'] },

@@ -58,6 +58,7 @@ export const logRoutes = [
       violating: parameters.flag('a step of it violates a policy'),
       status: parameters.choice('status', ['error', 'completed', 'running']),
       ...span,
+      around: parameters.text('a task: the answer also has the ids of those `previous` and `next` to it'),
     },
     responses: { 200: 'task-list' },
     handle: async ({ scope, query }, parts: TaskParts) => {

@@ -2,7 +2,7 @@
 import { afterSizeIn, type PublishedRoots, type StoredEntry, type StoredLeaf, type StoredPayload } from '@svc/proof'
 import { type TaskSummary, taskStatus } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
-import { beginning, equal, type List, raw, read, rowsOf, total, within } from '../../../db/list.js'
+import { beginning, equal, type List, neighbours, raw, read, rowsOf, total, within } from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
 import { readByIndex, utc } from '../../../db/sql.js'
 import { entrySelect } from '../../../ledger/log.js'
@@ -19,6 +19,7 @@ interface TaskFilter {
   readonly from?: string
   readonly to?: string
   readonly q?: string
+  readonly around?: string
 }
 
 const running = 'not t.has_end and not t.has_error'
@@ -42,14 +43,17 @@ export async function listTasks(
   const period = { ...(await rangeOf(scope, tx, filter)), since }
   const all = await countTasks(scope, tx, filter, period)
   const tasks = matching(scope, filter, period)
-  if (page.skip >= all) return { tasks: [], total: all }
+  const next_to = filter.around === undefined ? undefined : await neighbours(scope, tx, tasks, keyed, filter.around)
+  if (page.skip >= all) return { tasks: [], total: all, ...next_to }
   const found = tasks
     .select('t.org_id', 't.last_log_index')
     .orderBy('t.last_log_index', 'desc')
     .limit(page.limit)
     .offset(page.skip)
-  return { tasks: await summaries(tx, found, overdue), total: all }
+  return { tasks: await summaries(tx, found, overdue), total: all, ...next_to }
 }
+
+const keyed = { table: 'task_heads', id: 'task_id', key: 'last_log_index' }
 
 /** The summary of a task; null for an unknown task. */
 export async function findTask(
