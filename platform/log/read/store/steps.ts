@@ -50,6 +50,8 @@ export async function readTimeline(
   overdue: string,
 ): Promise<Timeline | null> {
   await readByIndex(tx)
+  // With the times, a bitmap of the log's blocks is preferred to the index of the task: for one of 10,000 steps it read 60,000 others.
+  await tx.query('set local enable_bitmapscan = off')
   const head = await readHead(scope, tx, task_id)
   const task = await findTask(scope, tx, task_id, overdue)
   if (head === null || task === null) return null
