@@ -73,7 +73,7 @@ const view = piece(`<div class="row"><div class="col-lg-8">
 {{/each}}</tbody></table>
 <div class="card-footer bar"><span>{{count}}</span>{{#if first}}<a class="btn btn-sm" href="{{first}}">First</a>{{/if}}{{#if next}}<a class="btn btn-sm" href="{{next}}">Next</a>{{/if}}</div></section>
 </div><div class="col-lg-4">
-<section class="card"><div class="card-body"><dl class="facts">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section>
+<section class="card"><div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section>
 <section class="card"><div class="card-header"><h2 class="card-title">History</h2></div>
 <ul class="list-group list-group-flush">{{#each history}}<li class="list-group-item">{{change}} {{by}}<div class="text-secondary small">{{at}}</div>
 {{#if note}}<p class="lines mb-0"><bdi>{{note}}</bdi></p>{{/if}}</li>{{/each}}</ul></section>

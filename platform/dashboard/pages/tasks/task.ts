@@ -62,7 +62,7 @@ const page = piece(`{{neighbours}}
 <section class="card" id="live"{{#if live}} hx-get="{{live}}" hx-trigger="every 5s" hx-select="#live" hx-target="#live" hx-swap="outerHTML"{{/if}}>
 <div class="card-header bar mb-0"><h2 class="card-title grow">Steps</h2>{{tabs}}</div>{{steps}}
 <div class="card-footer bar">{{pages}}</div></section>
-</div><div class="col-xl-3"><section class="card"><div class="card-body"><dl class="facts">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
+</div><div class="col-xl-3"><section class="card"><div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
 `)
 
 const none = piece('<div class="empty-state">No step matches this filter.</div>')
@@ -148,8 +148,8 @@ function durationOf({ first_ts, last_ts }: TaskSummary): string {
 /** Links to the tasks before and after this one in the list that it was opened from. */
 async function neighboursOf({ api: { read }, query }: Visit, task_id: string): Promise<Html> {
   const filter = Object.fromEntries(Object.entries(query).filter(([name]) => !own.some((one) => one === name)))
-  const asked = { ...endpointQuery(tasks, filter), limit: '1' }
-  const { previous = null, next = null } = { previous: task_id.slice(0, 0) || null, next: null, ...(await read('task-list', '/api/v1/logs/tasks', asked)) }
+  const asked = { ...endpointQuery(tasks, filter), limit: '1', around: task_id }
+  const { previous = null, next = null } = await read('task-list', '/api/v1/logs/tasks', asked)
   const kept = { ...filter, view: query.view, only: query.only }
   return neighbours({
     list: paths.tasks(filter),

@@ -35,5 +35,5 @@ const view = piece(`<div class="alert {{#if ok}}alert-success{{else}}alert-dange
 <p class="mb-1">{{entries}} {{payloads}} {{anchoring}}</p><p class="mb-1"><bdi>{{sequence}}</bdi></p>
 {{#if findings}}<ul class="mb-1">{{#each findings}}<li><bdi>{{this}}</bdi></li>{{/each}}</ul>{{/if}}
 <p class="mb-0 small">The platform checked itself here. {{#if bundle}}<a class="text-link" href="{{bundle}}">Download the evidence</a> and verify it offline with
-<code>svc verify bundle FILE</code> to trust nobody.{{else}}An auditor of the workspace can download the evidence, and verify it offline.{{/if}}</p></div></div>
+<code>npx --no-install svc verify FILE --trust trust.policy</code>, without trust in the platform.{{else}}An auditor of the workspace can download the evidence, and verify it offline.{{/if}}</p></div></div>
 `)
