@@ -1,12 +1,11 @@
 // The invented company of `examples/` on a platform and a GitHub of this machine, with the App installed.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { JsonMap, MadeAssignment, RepositoryList } from '@svc/schemas'
 import { type FakeGithub, startFakeGithub } from '../github/fake-github.js'
+import { startSvc } from '../support/cli/svc.js'
 import { freePort } from '../support/server/postgres.js'
 import { type PlatformProcess, startProcess } from '../support/server/process.js'
 import { airline } from './airline.js'
@@ -33,12 +32,12 @@ export function filesOfChange(name: string): Record<string, string> {
 
 export type Company = Awaited<ReturnType<typeof openCompany>>
 
-/** `github_port`: 0 for any. `has_airline`: with the recorded runs of an airline, where they are present. */
-export async function openCompany({ github_port = 0, has_airline = existsSync(airlineRuns) } = {}) {
+/** Ports: 0 for any. `has_airline`: with the recorded runs of an airline, where they are present. */
+export async function openCompany({ github_port = 0, port = 0, has_airline = existsSync(airlineRuns) } = {}) {
   const github = await startFakeGithub({ port: github_port })
   const data_dir = mkdtempSync(join(tmpdir(), 'svc-demo-'))
   try {
-    return await openWith(github, data_dir, has_airline)
+    return await openWith(github, data_dir, port === 0 ? await freePort() : port, has_airline)
   } catch (error) {
     await github.close()
     rmSync(data_dir, { recursive: true, force: true })
@@ -46,9 +45,8 @@ export async function openCompany({ github_port = 0, has_airline = existsSync(ai
   }
 }
 
-async function openWith(github: FakeGithub, data_dir: string, has_airline: boolean) {
+async function openWith(github: FakeGithub, data_dir: string, port: number, has_airline: boolean) {
   const owner = github.account('birkholm', 'Organization')
-  const port = await freePort()
   const app = github.app({
     slug: 'svc-policies',
     owner,
@@ -80,6 +78,7 @@ async function openWith(github: FakeGithub, data_dir: string, has_airline: boole
   return {
     github,
     platform,
+    data_dir,
     app,
     owner,
     repository,
@@ -129,16 +128,12 @@ export function exampleAgents(): { readonly agent: JsonMap; readonly manifest_pa
   return [...agents].map(([key, agent]) => ({ agent, manifest_path: manifests[key] ?? 'policies/research.yaml' }))
 }
 
-/** In a process of its own: this one answers as GitHub meanwhile. */
+/** In a process of its own: this one answers as GitHub in the meantime. */
 async function importRuns({ url, api_key }: PlatformProcess, format: string, path: string) {
-  const args = [join(root, 'cli/bin/svc.js'), 'import', format, path, '--to', url, '--json']
-  const child = spawn(process.execPath, args, { env: { PATH: process.env.PATH, SVC_API_KEY: api_key } })
-  const printed: Buffer[] = []
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => printed.push(chunk))
-  await once(child, 'close')
-  const text = Buffer.concat(printed).toString('utf8')
-  if (!text.startsWith('{')) throw new Error(`the import failed: ${text}`)
-  return JSON.parse(text) as { readonly runs: number; readonly steps: number }
+  const args = ['import', format, path, '--to', url, '--json']
+  const { stdout, stderr } = await startSvc(args, { SVC_API_KEY: api_key }).finished
+  if (!stdout.startsWith('{')) throw new Error(`the import failed: ${stderr}`)
+  return JSON.parse(stdout) as { readonly runs: number; readonly steps: number }
 }
 
 const maxWaitMs = 120_000

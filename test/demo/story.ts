@@ -4,30 +4,38 @@ import type { CheckRun, Pull } from '../github/world.js'
 import { airline } from './airline.js'
 import { type Company, exampleAgents, filesOfChange, recordedRuns, until } from './company.js'
 
-export interface Begun {
+export interface Governed {
   readonly repo_id: number
   /** Agent key to id. */
   readonly agents: ReadonlyMap<string, string>
+}
+
+/** Installs the App, and registers the agents with their manifests. */
+export async function governAgents(company: Company): Promise<Governed> {
+  const repo_id = await company.install()
+  const agents = new Map<string, string>()
+  for (const { agent, manifest_path } of exampleAgents())
+    agents.set(String(agent.agent_key), await company.govern(agent, repo_id, manifest_path))
+  if (company.has_airline) {
+    const agent = { agent_key: airline.agent_key, risk_classification: 'limited', purpose: 'serves passengers' }
+    agents.set(airline.agent_key, await company.govern(agent, repo_id, airline.path))
+  }
+  return { repo_id, agents }
+}
+
+export interface Begun extends Governed {
   readonly runs: number
   readonly steps: number
 }
 
 /** Installs the App, registers the agents with their manifests, and imports their recorded runs. */
 export async function begin(company: Company): Promise<Begun> {
-  const repo_id = await company.install()
-  const agents = new Map<string, string>()
-  for (const { agent, manifest_path } of exampleAgents())
-    agents.set(String(agent.agent_key), await company.govern(agent, repo_id, manifest_path))
-  const files = [recordedRuns.examples]
-  if (company.has_airline) {
-    const agent = { agent_key: airline.agent_key, risk_classification: 'limited', purpose: 'serves passengers' }
-    agents.set(airline.agent_key, await company.govern(agent, repo_id, airline.path))
-  }
+  const governed = await governAgents(company)
+  const files = [recordedRuns.examples, ...(company.has_airline ? [recordedRuns.airline] : [])]
   const imported: { readonly runs: number; readonly steps: number }[] = []
-  for (const { format, path } of company.has_airline ? [...files, recordedRuns.airline] : files)
-    imported.push(await company.importRuns(format, path))
+  for (const { format, path } of files) imported.push(await company.importRuns(format, path))
   const sum = (member: 'runs' | 'steps') => imported.reduce((total, one) => total + one[member], 0)
-  return { repo_id, agents, runs: sum('runs'), steps: sum('steps') }
+  return { ...governed, runs: sum('runs'), steps: sum('steps') }
 }
 
 /** A person opens a pull request that tightens refunds, and the certificates of the airline where its runs are present. */
