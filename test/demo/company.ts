@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { JsonMap, MadeAssignment, RepositoryList } from '@svc/schemas'
 import { type FakeGithub, startFakeGithub } from '../github/fake-github.js'
 import { startSvc } from '../support/cli/svc.js'
+import { type Serve, startServe } from '../support/engine/serve.js'
 import { freePort } from '../support/server/postgres.js'
 import { type PlatformProcess, startProcess } from '../support/server/process.js'
 import { airline } from './airline.js'
@@ -63,6 +64,7 @@ async function openWith(github: FakeGithub, data_dir: string, port: number, has_
     SVC_GITHUB_APP_PRIVATE_KEY: app.private_key,
     SVC_GITHUB_APP_WEBHOOK_SECRET: app.webhook_secret ?? '',
   })
+  const engines: Serve[] = []
   const files = { ...filesBelow(join(examples, 'manifests')), ...(has_airline ? airline.files : {}) }
   const repository = github.repository(owner, 'agent-policies', { files })
   const call = async <T = JsonMap>(method: string, path: string, body?: object, token = platform.operator_token) => {
@@ -100,7 +102,15 @@ async function openWith(github: FakeGithub, data_dir: string, port: number, has_
     },
     /** Sends recorded runs to the platform; returns the number of tasks and steps. */
     importRuns: (format: string, path: string) => importRuns(platform, format, path),
+    /** Starts a local engine with the policies of the agent. It reports its state to the platform. */
+    startEngine: async (agent_key: string): Promise<Serve> => {
+      const env = { SVC_API_URL: platform.url, SVC_API_KEY: platform.api_key, SVC_AGENT_KEY: agent_key }
+      const engine = await startServe([], {}, env)
+      engines.push(engine)
+      return engine
+    },
     close: async () => {
+      for (const engine of engines) await engine.discard()
       await platform.terminate()
       await github.close()
       rmSync(data_dir, { recursive: true, force: true })

@@ -1,46 +1,50 @@
-// A workspace full of history: every state that the pages show is there.
+// A workspace full of history: the states that pages show are there.
 import type { IncidentList } from '@svc/schemas'
-import { type Serve, startServe } from '../support/engine/serve.js'
 import { runPlatform } from '../support/server/process.js'
-import { type Company, openCompany } from './company.js'
-import { writeHistory } from './history.js'
+import type { Company } from './company.js'
+import { exampleRun, writeHistory } from './history.js'
+import { actLive } from './live.js'
 import { governAgents } from './story.js'
 
-export type Workspace = Awaited<ReturnType<typeof openWorkspace>>
-
-export async function openWorkspace(options: Parameters<typeof openCompany>[0], now: number) {
-  const company = await openCompany(options)
-  const engines: Serve[] = []
-  const close = async () => {
-    for (const engine of engines) await engine.discard()
-    await company.close()
-  }
-  try {
-    const [{ agents }, history] = await Promise.all([
-      governAgents(company),
-      writeHistory(company.data_dir, company.has_airline, now),
-    ])
-    const { runs, steps } = await company.importRuns('trace', history)
-    engines.push(await startEngine(company, 'support-desk'))
-    await moveIncidents(company)
-    const link = await signInLink(company, `/tasks/${worstTask}`)
-    return { company, agents, runs, steps, link, close }
-  } catch (error) {
-    await close()
-    throw error
-  }
+export interface Filled {
+  /** Agent key to id. */
+  readonly agents: ReadonlyMap<string, string>
+  readonly tasks: number
+  readonly steps: number
+  /** Of the agent that runs behind a local engine; the others have none. */
+  readonly engine_url: string
+  /** Signs the owner in, and opens the worst task. Valid once, for 15 minutes. */
+  readonly link: string
 }
 
-/** A local engine with the policies of the platform, which reports its state. The other agents have none. */
-function startEngine({ platform }: Company, agent_key: string): Promise<Serve> {
-  const env = { SVC_API_URL: platform.url, SVC_API_KEY: platform.api_key, SVC_AGENT_KEY: agent_key }
-  return startServe([], {}, env)
+/** `now`: ms since 1970; the last recorded tasks end shortly before. */
+export async function fillWorkspace(company: Company, now: number): Promise<Filled> {
+  const [{ agents }, history] = await Promise.all([
+    governAgents(company),
+    writeHistory(company.data_dir, company.has_airline, now),
+  ])
+  const { runs, steps } = await company.importRuns('trace', history)
+  const [engine, link] = await Promise.all([
+    company.startEngine('support-desk'),
+    signInLink(company, `/tasks/${worstTask}`),
+  ])
+  for (const { run, task_id, ends } of liveTasks) await actLive(engine, exampleRun(run), task_id, ends)
+  await moveIncidents(company)
+  return { agents, tasks: runs + liveTasks.length, steps, engine_url: engine.url, link }
 }
+
+/** The same acts as in the history, where no engine was asked: here it stops two of them. */
+const liveTasks = [
+  { run: 'support-01-lost-parcel', task_id: 'support-today-1', ends: true },
+  { run: 'support-08-card-number', task_id: 'support-today-2', ends: true },
+  // Waits for a person.
+  { run: 'support-07-no-approval', task_id: 'support-today-3', ends: false },
+]
 
 /** The agent reads the page of a stranger, and sends customers to the address that the page names. */
-const worstTask = 'research-2601-0202'
+export const worstTask = 'research-2601-0202'
 
-/** Incidents that a person has moved, by task and policy; the others are open. */
+/** Incidents that a person has moved; the others are open. */
 const moves = [
   {
     task_id: 'support-2601-0203',
@@ -58,7 +62,7 @@ const moves = [
     task_id: 'coding-2601-0101',
     policy: 'Code runs only after a gate',
     move: 'ignore',
-    note: 'Tests of the shop may run without a gate.',
+    note: 'The tests of the shop may run without a gate.',
   },
 ] as const
 
@@ -66,16 +70,15 @@ async function moveIncidents({ call }: Company): Promise<void> {
   for (const { task_id, policy, move, note } of moves) {
     const { incidents } = await call<IncidentList>('GET', `/api/v1/incidents?task_id=${task_id}`)
     const incident = incidents.find(({ policy_name }) => policy_name === policy)
-    if (incident === undefined) throw new Error(`task ${task_id} has no incident of \`${policy}\``)
+    if (incident === undefined) throw new Error(`the task ${task_id} has no incident of \`${policy}\``)
     await call('POST', `/api/v1/incidents/${incident.id}/${move}`, { note })
   }
 }
 
-/** The path is opened after the sign-in. */
+/** Opens the path after the sign-in. */
 async function signInLink({ data_dir }: Company, return_to: string): Promise<string> {
-  const { code, stdout, stderr } = await runPlatform(['admin', 'sign-in-link', 'owner@localhost'], {
-    SVC_DATA_DIR: data_dir,
-  })
+  const env = { SVC_DATA_DIR: data_dir }
+  const { code, stdout, stderr } = await runPlatform(['admin', 'sign-in-link', 'owner@localhost'], env)
   if (code !== 0) throw new Error(`no sign-in link: ${stderr}`)
   return `${stdout.trim()}&return_to=${encodeURIComponent(return_to)}`
 }

@@ -1,68 +1,23 @@
 // `npm run demo:github`: the GitHub App from the installation to the merge, on this machine and without an account.
 // `--once` ends after the last step, `--port N` serves the pages of GitHub on a fixed port.
-import { execFileSync } from 'node:child_process'
-import { parseArgs } from 'node:util'
 import { printable } from '@svc/proof'
 import type { CheckRun } from '../github/world.js'
+import { print, runDemonstration } from './command.js'
 import { type Company, openCompany } from './company.js'
 import { taskRows } from './rows.js'
 import { begin, completedCheck, merge, openLoosening, openTightening, pageOf } from './story.js'
 
-const usage = 'usage: npm run demo:github -- [--once] [--port N]'
 /** Recorded tasks that are printed for each agent. */
 const maxRows = 4
 
-const stopRequested = new Promise<void>((resolve) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve())
+await runDemonstration({
+  name: 'demo:github',
+  open: (github_port) => {
+    print('Starting a platform and a GitHub on this machine (about 10 seconds) …\n')
+    return openCompany({ github_port })
+  },
+  tell,
 })
-process.exitCode = await main().catch((error: unknown) => {
-  process.stderr.write(`the demonstration has stopped: ${printable(messageOf(error))}\n`)
-  return 1
-})
-// A wait of the story may still be under way.
-process.exit()
-
-async function main(): Promise<number> {
-  const given = givenOptions()
-  if (given === null) return 2
-  print('Starting a platform and a GitHub on this machine (about 10 seconds) …\n')
-  const company = await openCompany({ github_port: given.port })
-  try {
-    await Promise.race([tell(company, given.once), stopRequested])
-    if (!given.once) await stopRequested
-  } finally {
-    await company.close()
-  }
-  return 0
-}
-
-/** Null, with a message, for wrong options and a machine without git. */
-function givenOptions(): { readonly once: boolean; readonly port: number } | null {
-  const reject = (problem: string) => {
-    process.stderr.write(`${problem}\n`)
-    return null
-  }
-  try {
-    execFileSync('git', ['merge-tree', '-h'], { stdio: 'ignore' })
-  } catch (error) {
-    if ((error as { readonly code?: string }).code === 'ENOENT')
-      return reject('the demonstration needs git: install it, and run this command again')
-  }
-  try {
-    const { values } = parseArgs({ options: { once: { type: 'boolean' }, port: { type: 'string', default: '0' } } })
-    const port = Number(values.port)
-    if (/^\d{1,5}$/.test(values.port) && port < 65_536) return { once: values.once === true, port }
-    return reject(`\`--port\` must be a number from 0 to 65535, found \`${printable(values.port)}\`\n${usage}`)
-  } catch (error) {
-    return reject(`${printable(messageOf(error))}\n${usage}`)
-  }
-}
-
-function messageOf(error: unknown): string {
-  const { code, port, message } = error as { readonly code?: string; readonly port?: number; readonly message?: string }
-  if (code === 'EADDRINUSE') return `port ${port} is in use: choose another one with \`--port\`, or leave it out`
-  return message ?? String(error)
-}
 
 async function tell(company: Company, isOnce: boolean): Promise<void> {
   const { github, platform, repository } = company
@@ -109,8 +64,4 @@ function show(company: Company, run: CheckRun): void {
   }
   if ([...seen.values()].some((count) => count > maxRows)) print('   - more are on the page:')
   print(`   ${pageOf(company, run)}\n`)
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

@@ -1,10 +1,11 @@
 // Recorded runs as tasks of the last days. Their own times are older, or made up by the conversion.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Behavior } from '@svc/schemas'
 import { startSvc } from '../support/cli/svc.js'
 import { filesBelow, recordedRuns } from './company.js'
 
-interface RecordedStep {
+export interface RecordedStep extends Behavior {
   readonly task_id: string
   readonly timestamp: string
 }
@@ -53,6 +54,11 @@ async function recentAirline(folder: string, now: number): Promise<Run[]> {
     const start = now - (runs.size - index) * each
     return moved(run, Math.round(start - Date.parse(run[0]?.timestamp ?? '')))
   })
+}
+
+/** A run of the examples, by the name of its file. */
+export function exampleRun(name: string): Run {
+  return stepsIn(readFileSync(join(recordedRuns.examples.path, `${name}.jsonl`), 'utf8'))
 }
 
 function stepsIn(text: string): RecordedStep[] {
