@@ -34,5 +34,5 @@ it.each(programs)('%s loads files of test/ and packages only', (program) => {
 })
 
 it('names the programs of package.json', () => {
-  expect(programs).toEqual(expect.arrayContaining(['bench/main.ts', 'e2e/runs.ts', 'demo/github.ts']))
+  expect(programs).toEqual(expect.arrayContaining(['bench/main.ts', 'e2e/runs.ts', 'demo/demo.ts', 'demo/github.ts']))
 })
