@@ -5047,6 +5047,10 @@ export interface TaskList {
   tasks: TaskSummary[]
   total: number
   /**
+   * Pass as `cursor` for the next page
+   */
+  next_cursor: string | null
+  /**
    * Id of the task before the one that the query names in `around`; absent without `around`
    */
   previous?: string | null

@@ -86,15 +86,13 @@ async function listTasks(client: Client, _args: readonly string[], options: Opti
 
 async function pagesOf({ get }: Client, query: readonly [string, string][], limit: number): Promise<TaskList> {
   const tasks: TaskSummary[] = []
-  let total = limit
-  while (tasks.length < Math.min(limit, total)) {
-    const page = { skip: `${tasks.length}`, limit: `${Math.min(maxPage, limit - tasks.length)}` }
+  for (let cursor = ''; ; ) {
+    const page = { limit: `${Math.min(maxPage, limit - tasks.length)}`, ...(cursor !== '' && { cursor }) }
     const found = await get<TaskList>(`/api/v1/logs/tasks?${new URLSearchParams([...query, ...Object.entries(page)])}`)
-    total = found.total
     tasks.push(...found.tasks)
-    if (found.tasks.length === 0) break
+    if (found.next_cursor === null || tasks.length >= limit) return { ...found, tasks }
+    cursor = found.next_cursor
   }
-  return { tasks, total }
 }
 
 function taskRow(task: TaskSummary, keys: ReadonlyMap<string, string>): string[] {

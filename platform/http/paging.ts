@@ -21,16 +21,16 @@ export function listHandler<T>(
 }
 
 /** The page that a query asks for. Throws INVALID for an invalid cursor. */
-export function pageOf(query: Query): Page {
+export function pageOf(query: Query, limit = 50): Page {
   return {
-    limit: Number(query.limit ?? 50),
+    limit: Number(query.limit ?? limit),
     after: query.cursor === undefined ? null : decode(query.cursor),
   }
 }
 
 /** The page of a list in the order of log indexes. Throws INVALID for an invalid cursor. */
-export function pageByIndex(query: Query): Page {
-  const page = pageOf(query)
+export function pageByIndex(query: Query, limit = 50): Page {
+  const page = pageOf(query, limit)
   return { limit: page.limit, after: numberAfter(page) }
 }
 

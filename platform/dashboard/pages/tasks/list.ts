@@ -27,6 +27,7 @@ export const tasks: Listing<TaskSummary> = {
     { kind: 'day', name: 'to', label: 'To (UTC)' },
   ],
   presets: [
+    ['With violations', { violating: 'true' }],
     ['Ended in an error', { status: 'error' }],
     ['Without an end', { unfinished: 'true' }],
     ['In production', { environment: 'production' }],
@@ -40,6 +41,7 @@ export const tasks: Listing<TaskSummary> = {
       cell: ({ status, unfinished }) => joined([state(status), unfinished ? badge('no end', 'yellow') : nothing]),
     },
     { head: 'Steps', cell: ({ step_count }) => text(number(step_count)), numeric: true },
+    { head: 'Violations', cell: ({ violations }) => text(violations === 0 ? '' : number(violations)), numeric: true },
     { head: 'First step', cell: ({ first_ts }) => time(first_ts) },
     { head: 'Last step', cell: ({ last_ts }) => time(last_ts) },
   ],

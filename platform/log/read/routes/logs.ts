@@ -1,7 +1,7 @@
 import { isoTime, type LogEntry } from '@svc/schemas'
 import { type Resources, withSnapshot } from '../../../db/db.js'
 import { PlatformError } from '../../../errors.js'
-import { nextCursor, numberAfter, pageOf } from '../../../http/paging.js'
+import { cursorAfter, nextCursor, numberAfter, pageByIndex, pageOf } from '../../../http/paging.js'
 import type { Query } from '../../../http/query.js'
 import { byReader, parameters, route } from '../../../http/route.js'
 import { readLog, readLogs } from '../store/logs.js'
@@ -52,6 +52,7 @@ export const logRoutes = [
     query: {
       skip: parameters.skip,
       limit: parameters.limit(100, 20),
+      cursor: parameters.cursor,
       agent_id: parameters.text('one agent'),
       environment: parameters.text('environment of the agent'),
       unfinished: parameters.flag('no end within the timeout'),
@@ -62,12 +63,10 @@ export const logRoutes = [
     },
     responses: { 200: 'task-list' },
     handle: async ({ scope, query }, parts: TaskParts) => {
-      const page = { skip: Number(query.skip ?? 0), limit: Number(query.limit ?? 20) }
+      const page = { ...pageByIndex(query, 20), skip: Number(query.skip ?? 0) }
       const overdue = isoTime(parts.clock() - parts.task_timeout_seconds * 1000)
-      return {
-        status: 200,
-        body: await withSnapshot(parts.db, scope, (tx) => listTasks(scope, tx, query, page, overdue)),
-      }
+      const { last, ...found } = await withSnapshot(parts.db, scope, (tx) => listTasks(scope, tx, query, page, overdue))
+      return { status: 200, body: { ...found, next_cursor: last === null ? null : cursorAfter(last) } }
     },
   }),
   route({

@@ -2,7 +2,18 @@
 import { afterSizeIn, type PublishedRoots, type StoredEntry, type StoredLeaf, type StoredPayload } from '@svc/proof'
 import { type TaskSummary, taskStatus } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
-import { beginning, equal, type List, neighbours, raw, read, rowsOf, total, within } from '../../../db/list.js'
+import {
+  beginning,
+  equal,
+  type List,
+  neighbours,
+  type Page,
+  raw,
+  read,
+  rowsOf,
+  total,
+  within,
+} from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
 import { readByIndex, utc } from '../../../db/sql.js'
 import { entrySelect } from '../../../ledger/log.js'
@@ -30,12 +41,12 @@ const statusSql: Readonly<Record<string, string>> = {
   running,
 }
 
-/** A page of tasks, latest first, and the total. A running task is unfinished when its last step is older than `overdue`. */
+/** A page of tasks, latest first, the total, and the key of the last one if more may follow. A running task is unfinished when its last step is older than `overdue`. */
 export async function listTasks(
   scope: Scope,
   tx: Transaction,
   filter: TaskFilter,
-  page: { skip: number; limit: number },
+  page: Page & { readonly skip: number },
   overdue: string,
 ) {
   await readByIndex(tx)
@@ -44,13 +55,16 @@ export async function listTasks(
   const all = await countTasks(scope, tx, filter, period)
   const tasks = matching(scope, filter, period)
   const next_to = filter.around === undefined ? undefined : await neighbours(scope, tx, tasks, keyed, filter.around)
-  if (page.skip >= all) return { tasks: [], total: all, ...next_to }
+  if (page.skip >= all) return { tasks: [], total: all, last: null, ...next_to }
+  if (page.after !== null) tasks.where('t.last_log_index', '<', page.after)
   const found = tasks
     .select('t.org_id', 't.last_log_index')
     .orderBy('t.last_log_index', 'desc')
     .limit(page.limit)
     .offset(page.skip)
-  return { tasks: await summaries(tx, found, overdue), total: all, ...next_to }
+  const rows = await summaries(tx, found, overdue)
+  const last = rows.length < page.limit ? null : (rows.at(-1)?.last_log_index ?? null)
+  return { tasks: rows.map(summary), total: all, last, ...next_to }
 }
 
 const keyed = { table: 'task_heads', id: 'task_id', key: 'last_log_index' }
@@ -64,15 +78,15 @@ export async function findTask(
 ): Promise<TaskSummary | null> {
   const found = rowsOf(scope, 'task_heads').where({ task_id }).select('org_id', 'last_log_index')
   const [task] = await summaries(tx, found, overdue)
-  return task ?? null
+  return task === undefined ? null : summary(task)
 }
 
 /** Skipped tasks are read in the index only; the tasks of the page are fetched. */
-async function summaries(tx: Transaction, found: List, overdue: string): Promise<TaskSummary[]> {
+async function summaries(tx: Transaction, found: List, overdue: string): Promise<Row[]> {
   const tasks = raw(
     `select t.task_id, t.agent_id, a.name as agent_name, a.environment, t.seq as step_count, t.first_ts, t.last_ts,
        t.has_end, t.has_error, (not t.has_end and not t.has_error and t.last_received_at < ?::timestamptz) as unfinished,
-       t.violations
+       t.violations, t.last_log_index
      from ? p
      cross join lateral (
        select h.* from task_heads h where h.org_id = p.org_id and h.last_log_index = p.last_log_index limit 1
@@ -80,7 +94,7 @@ async function summaries(tx: Transaction, found: List, overdue: string): Promise
      join agents a on a.org_id = t.org_id and a.agent_id = t.agent_id order by t.last_log_index desc`,
     [overdue, found],
   )
-  return (await read<Row>(tx, tasks)).map(summary)
+  return read<Row>(tx, tasks)
 }
 
 /** The log indexes of a period, and the one before which the last step of an unfinished task is. */
@@ -134,9 +148,13 @@ function keptTotal(scope: Scope, tx: Transaction, { agent_id, environment, statu
   return total(tx, counts, `sum(${countSql[status ?? 'all']})`)
 }
 
-type Row = Omit<TaskSummary, 'status'> & { readonly has_end: boolean; readonly has_error: boolean }
+interface Row extends Omit<TaskSummary, 'status'> {
+  readonly has_end: boolean
+  readonly has_error: boolean
+  readonly last_log_index: number
+}
 
-function summary({ has_end, has_error, ...task }: Row): TaskSummary {
+function summary({ has_end, has_error, last_log_index: _, ...task }: Row): TaskSummary {
   const { first_ts, last_ts } = task
   return { ...task, first_ts: withZone(first_ts), last_ts: withZone(last_ts), status: taskStatus(has_error, has_end) }
 }
