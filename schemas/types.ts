@@ -2224,6 +2224,72 @@ export interface IncidentBulk {
 }
 
 /**
+ * A page of groups of incidents.
+ */
+export interface IncidentGroupList {
+  groups: IncidentGroup[]
+  total: number
+  /**
+   * Pass as `cursor` for the next page
+   */
+  next_cursor: string | null
+}
+
+/**
+ * Incidents with the same policy, agent, code of the violation and effect. With a filter, those that match it.
+ */
+export interface IncidentGroup {
+  policy_id: number
+  /**
+   * As its latest incident has it
+   */
+  policy_name: string
+  /**
+   * As its latest incident has it
+   */
+  rule_type: string
+  /**
+   * As its latest incident has it
+   */
+  severity: 'low' | 'medium' | 'high' | 'critical'
+  agent_id: string
+  agent_name: string
+  /**
+   * Stable code of the violation
+   */
+  code: string
+  /**
+   * The reason of its latest incident, as an example: reasons of other incidents may differ
+   */
+  reason: string
+  effect: 'blocked' | 'executed' | 'unknown'
+  /**
+   * The number of incidents: `GET /api/v1/incidents` lists them by `policy_id`, `agent_id`, `code` and `effect`
+   */
+  incidents: number
+  /**
+   * The number of its incidents that are `open` or `active`
+   */
+  open: number
+  /**
+   * The violations that its incidents count
+   */
+  occurrences: number
+  /**
+   * RFC 3339 time, UTC
+   */
+  first_seen: string
+  /**
+   * RFC 3339 time, UTC; it may be the time of an incident that left the group since, because its state or effect changed
+   */
+  last_seen: string
+  /**
+   * The incident that was opened last
+   */
+  latest_incident_id: string
+}
+
+/**
  * A page of incidents.
  */
 export interface IncidentList {
@@ -5835,6 +5901,8 @@ export interface SchemaTypes {
   'incident-bulk-answer': IncidentBulkAnswer
   'incident-bulk-result': IncidentBulkResult
   'incident-bulk': IncidentBulk
+  'incident-group-list': IncidentGroupList
+  'incident-group': IncidentGroup
   'incident-list': IncidentList
   'incident-move': IncidentMove
   'incident-note': IncidentNote

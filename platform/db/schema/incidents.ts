@@ -1,15 +1,19 @@
 // Incidents, their occurrences and counts, the actions that answer them, and questions that a person approved late.
 import { countedRows } from './counting.js'
 
-const key = 'org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, manifest_id, policy_name, effect'
-const columns = `org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, coalesce(manifest_id, '') as manifest_id, policy_name, effect`
+const key =
+  'org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, manifest_id, policy_name, effect, code'
+const columns = `org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, coalesce(manifest_id, '') as manifest_id, policy_name, effect, code`
 
-/** Adds incidents, `n` each, to the counts; an occurrence that leaves the effect as it is changes none of them. */
+/** Adds incidents, `n` each, with their occurrences to the counts. */
 const addCounts = (rows: string) => /* sql */ `
-    insert into incident_counts as c (${key}, incidents)
-      select * from (select ${columns}, sum(i.n) as incidents from (${rows}) i group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11) d
-      where d.incidents <> 0
-    on conflict (${key}) do update set incidents = c.incidents + excluded.incidents;`
+    insert into incident_counts as c (${key}, incidents, occurrences, last_seen)
+      select * from (select ${columns}, sum(i.n) as incidents, sum(i.n * i.occurrences) as occurrences,
+          coalesce(max(i.last_seen) filter (where i.n > 0), '-infinity') as last_seen
+        from (${rows}) i group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12) d
+      where d.incidents <> 0 or d.occurrences <> 0
+    on conflict (${key}) do update set incidents = c.incidents + excluded.incidents,
+      occurrences = c.occurrences + excluded.occurrences, last_seen = greatest(c.last_seen, excluded.last_seen);`
 
 const withOccurrences = /* sql */ `
     delete from incident_occurrences o using before_change b where o.org_id = b.org_id and o.incident_id = b.id;`
@@ -33,6 +37,8 @@ create table incidents (
   mode text not null check (mode in ('enforce', 'observe')),
   risk_score double precision not null,
   violation_details json not null,
+  -- The code of the details, which filters compare.
+  code text not null,
   occurrences integer not null check (occurrences > 0),
   -- Occurrences by effect; of the others it is not known.
   blocked integer not null default 0,
@@ -50,10 +56,12 @@ create table incidents (
 create unique index incidents_once on incidents (org_id, policy_id, agent_id, coalesce(task_id, ''))
   where state in ('open', 'active');
 create index incidents_of_subject on incidents (org_id, policy_id, agent_id, task_id);
+-- The first and the latest incident of a group, also with a filter.
+create index incidents_of_group on incidents (org_id, policy_id, agent_id, code, effect, log_index) include (state, severity);
 -- The index that orders incidents includes the columns that filter them, so that a filter which matches few incidents reads
 -- no rows of the table but those of its page.
 create index incidents_written on incidents (org_id, log_index)
-  include (state, severity, agent_id, task_id, policy_id, policy_name, rule_type, manifest_id, scope, mode, effect);
+  include (state, severity, agent_id, task_id, policy_id, policy_name, rule_type, manifest_id, scope, mode, effect, code);
 create index incidents_of_state on incidents (org_id, state, log_index);
 create index incidents_of_agent on incidents (org_id, agent_id, log_index);
 create index incidents_of_task on incidents (org_id, task_id, log_index);
@@ -124,7 +132,11 @@ create table incident_counts (
   manifest_id text not null,
   policy_name text not null,
   effect text not null,
+  code text not null,
   incidents bigint not null,
+  occurrences bigint not null,
+  -- When one of them was last seen; an incident that left, because its state or effect changed, may have been the last one.
+  last_seen timestamptz(3) not null,
   primary key (${key})
 );
 

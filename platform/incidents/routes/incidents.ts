@@ -6,6 +6,7 @@ import type { Triggering } from '../actions/triggers.js'
 import { type IncidentMove, moveIncident, noteIncident, noteOf } from '../commands/move-incident.js'
 import { moveIncidents } from '../commands/move-incidents.js'
 import { findIncident } from '../store/incidents.js'
+import { listGroups, positionOf } from '../store/list-groups.js'
 import { listIncidents } from '../store/list-incidents.js'
 import { listOccurrences } from '../store/occurrences.js'
 
@@ -30,6 +31,18 @@ function moveRoute(move: IncidentMove, summary: string) {
 
 const severities = valuesOf('incident', 'severity')
 
+/** Filters of incidents and of their groups. */
+const filters = {
+  state: parameters.choices('state', valuesOf('incident', 'state')),
+  severity: parameters.choices('severity', severities),
+  min_severity: parameters.choice('this severity or a higher one', severities),
+  agent_id: parameters.text('one agent'),
+  policy_id: parameters.id('one policy'),
+  code: parameters.text('one code of violations'),
+  effect: parameters.choices('effect', valuesOf('incident', 'effect')),
+  q: parameters.text('part of the name of the policy'),
+}
+
 export const incidentRoutes = [
   route({
     method: 'get',
@@ -38,26 +51,30 @@ export const incidentRoutes = [
     tag,
     access: byReader,
     query: {
-      state: parameters.choices('state', valuesOf('incident', 'state')),
-      severity: parameters.choices('severity', severities),
-      min_severity: parameters.choice('this severity or a higher one', severities),
-      agent_id: parameters.text('one agent'),
+      ...filters,
       task_id: parameters.text('one task'),
-      policy_id: parameters.id('one policy'),
       manifest_id: parameters.text('one manifest'),
       rule_type: parameters.text('one rule'),
       scope: parameters.choice('scope of the policy', valuesOf('incident', 'scope')),
       mode: parameters.choice('mode of the policy', valuesOf('incident', 'mode')),
-      effect: parameters.choices('effect', valuesOf('incident', 'effect')),
       from: parameters.time('first seen at or after'),
       to: parameters.time('first seen at or before'),
-      q: parameters.text('part of the name of the policy'),
       around: parameters.text('an incident: the answer also has the ids of those `previous` and `next` to it'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,
     },
     responses: { 200: 'incident-list' },
     handle: listHandler('incidents', listIncidents, ({ log_index }) => log_index, pageByIndex),
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/incidents/groups',
+    summary: 'List groups of incidents with the same policy, agent, code and effect, last seen first',
+    tag,
+    access: byReader,
+    query: { ...filters, limit: parameters.limit(200, 50), cursor: parameters.cursor },
+    responses: { 200: 'incident-group-list' },
+    handle: listHandler('groups', listGroups, positionOf),
   }),
   route({
     method: 'get',

@@ -86,6 +86,7 @@ const types = {
   mode: 'text',
   risk_score: 'float8',
   violation_details: 'json',
+  code: 'text',
   occurrences: 'int',
   blocked: 'int',
   executed: 'int',
@@ -119,6 +120,7 @@ export async function insertIncidents(
       blocked: incident.effects.blocked,
       executed: incident.effects.executed,
       violation_details: JSON.stringify(incident.violation_details),
+      code: incident.violation_details.code,
     }),
   )
   const columns = Object.keys(types) as (keyof typeof types)[]
@@ -162,12 +164,15 @@ export type OpenedBy = Pick<Incident, 'id' | 'log_id' | 'step' | 'mode' | 'risk_
 /** Puts what the platform found in place of what the report said that opened each incident; the leaf keeps the report. */
 export async function confirmIncidents(scope: Scope, tx: Transaction, found: readonly OpenedBy[]): Promise<void> {
   if (found.length === 0) return
-  const rows = found.map((one) => ({ ...one, violation_details: JSON.stringify(one.violation_details) }))
-  const columns = ['id', 'log_id', 'step', 'mode', 'risk_score', 'violation_details'] as const
+  const rows = found.map((one) => {
+    const { violation_details, ...rest } = one
+    return { ...rest, violation_details: JSON.stringify(violation_details), code: violation_details.code }
+  })
+  const columns = ['id', 'log_id', 'step', 'mode', 'risk_score', 'violation_details', 'code'] as const
   await tx.query(
     `update incidents i set log_id = u.log_id, step = coalesce(i.step, u.step), mode = u.mode, risk_score = u.risk_score,
-       violation_details = u.violation_details
-     from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::float8[], $7::json[]) as u(${columns.join(', ')})
+       violation_details = u.violation_details, code = u.code
+     from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::float8[], $7::json[], $8::text[]) as u(${columns.join(', ')})
      where i.org_id = $1 and i.id = u.id`,
     [scope.org_id, ...columnsOf(rows, columns)],
   )

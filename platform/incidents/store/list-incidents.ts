@@ -60,7 +60,7 @@ export async function listIncidents(
 const keyed = { table: 'incidents', id: 'id', key: 'log_index' }
 
 /** The names of policies with incidents that contain the text, in any case. */
-async function policyNames({ org_id }: Scope, tx: Transaction, q: string): Promise<string[]> {
+export async function policyNames({ org_id }: Scope, tx: Transaction, q: string): Promise<string[]> {
   const rows = await tx.query<{ policy_name: string }>(
     'select distinct policy_name from incident_counts where org_id = $1 and strpos(lower(policy_name), lower($2)) > 0',
     [org_id, q],
@@ -97,11 +97,11 @@ async function totalOf(
 }
 
 /** The conditions on columns that the counts have as well. */
-function onCounted(filter: Filter, names: string[] | undefined): Condition {
-  const { agent_id, policy_id, manifest_id, rule_type, scope, mode, min_severity } = filter
+export function onCounted(filter: Filter, names: string[] | undefined): Condition {
+  const { agent_id, policy_id, manifest_id, rule_type, scope, mode, code, min_severity } = filter
   return (list) => {
     list
-      .where(equal({ agent_id, policy_id, manifest_id, rule_type, scope, mode }))
+      .where(equal({ agent_id, policy_id, manifest_id, rule_type, scope, mode, code }))
       .where(among('state', filter.state))
       .where(among('severity', filter.severity))
       .where(among('effect', filter.effect))

@@ -193,4 +193,35 @@ await forEachDatabase('lists', ({ fresh }) => {
       await db.close()
     }
   })
+
+  it('count incidents and their occurrences exactly after changes in any order', async () => {
+    const db = await openDatabase(fresh())
+    try {
+      await migrate(db)
+      await withUnscopedTransaction(db, (tx) => tx.query(fill))
+      for (const sql of [
+        "update incidents set occurrences = occurrences + 2, last_seen = '2026-01-03' where log_index % 70 = 0",
+        'update incidents set executed = 1, blocked = 0 where log_index % 110 = 0',
+        "update incidents set state = 'ignored', code = 'OTHER' where log_index % 130 = 0",
+        'delete from incidents where log_index % 170 = 0',
+      ])
+        await withUnscopedTransaction(db, (tx) => tx.query(sql))
+      const [row] = await withUnscopedTransaction(db, (tx) =>
+        tx.query<{ wrong: number; groups: number }>(
+          `with counted as (select policy_id, agent_id, code, effect, state, count(*) as incidents, sum(occurrences) as occurrences,
+             max(last_seen) as last_seen from incidents group by 1, 2, 3, 4, 5),
+           kept as (select policy_id, agent_id, code, effect, state, sum(incidents) as incidents, sum(occurrences) as occurrences,
+             max(last_seen) as last_seen from incident_counts group by 1, 2, 3, 4, 5)
+           select count(*) filter (where (coalesce(counted.incidents, 0), coalesce(counted.occurrences, 0))
+               is distinct from (kept.incidents, kept.occurrences) or kept.last_seen < counted.last_seen)::int as wrong,
+             count(*)::int as groups
+           from counted full join kept using (policy_id, agent_id, code, effect, state)`,
+        ),
+      )
+      expect(row?.wrong).toBe(0)
+      expect(row?.groups).toBeGreaterThan(100)
+    } finally {
+      await db.close()
+    }
+  })
 })

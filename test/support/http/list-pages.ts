@@ -21,6 +21,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   manifest_id: ['man_3', 'absent'],
   rule_type: ['not', 'rare'],
   target_id: ['ag_3', 'absent'],
+  code: ['CODE_1', 'absent'],
   q: ['p', '3', 'absent'],
 }
 /** The same for filters that mean something else in one list. */
