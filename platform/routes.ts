@@ -28,6 +28,7 @@ import { taskStepRoutes } from './log/read/routes/steps.js'
 import { taskRoutes } from './log/read/routes/tasks.js'
 import { erasureRoutes } from './log/retention/routes/erasures.js'
 import { retentionRoutes } from './log/retention/routes/retention.js'
+import { overviewRoutes } from './overview/routes.js'
 import { policyRoutes } from './policies/routes/policies.js'
 import { schemaRoutes } from './policies/routes/schemas.js'
 import { stopRoutes } from './policies/routes/stops.js'
@@ -71,4 +72,5 @@ export const routes = [
   ...schemaRoutes,
   ...jobRoutes,
   ...eventRoutes,
+  ...overviewRoutes,
 ]

@@ -5752,6 +5752,49 @@ export interface Verification {
 }
 
 /**
+ * Named views, by list and name.
+ */
+export interface ViewList {
+  views: View[]
+}
+
+/**
+ * A name for filters of a list.
+ */
+export interface ViewRequest {
+  list: 'tasks' | 'logs' | 'incidents' | 'incident_groups' | 'agents' | 'policies' | 'events'
+  /**
+   * Unique among the views of the list
+   */
+  name: string
+  /**
+   * Filters of the list as a query string; without `limit`, `cursor` and `skip`
+   */
+  query: string
+}
+
+/**
+ * A named set of filters of a list, which the members of a workspace share.
+ */
+export interface View {
+  id: string
+  list: 'tasks' | 'logs' | 'incidents' | 'incident_groups' | 'agents' | 'policies' | 'events'
+  name: string
+  /**
+   * The filters as a query string, without `?`
+   */
+  query: string
+  /**
+   * The actor who made it
+   */
+  created_by: string
+  /**
+   * RFC 3339 time, UTC
+   */
+  created_at: string
+}
+
+/**
  * Why a policy is violated, and the remedy.
  */
 export interface ViolationDetails {
@@ -5999,6 +6042,9 @@ export interface SchemaTypes {
   'validation-report': ValidationReport
   'validation-request': ValidationRequest
   'verification': Verification
+  'view-list': ViewList
+  'view-request': ViewRequest
+  'view': View
   'violation-details': ViolationDetails
   'webhook-receipt': WebhookReceipt
   'webhook-secret': WebhookSecret

@@ -80,6 +80,19 @@ create index engine_intervals_of_run on engine_intervals (org_id, agent_id, inst
 -- The latest states of an agent's engines, which an engine that restarts often has thousands of.
 create index engine_intervals_latest on engine_intervals (org_id, agent_id, since desc);
 
+-- Named filters of lists, as query strings.
+create table list_views (
+  org_id text not null,
+  id text not null,
+  list text not null,
+  name text not null,
+  query text not null,
+  created_by text not null,
+  created_at timestamptz(3) not null,
+  primary key (org_id, id)
+);
+create unique index list_views_once on list_views (org_id, list, name);
+
 create table svc_encryption_check (
   only_row boolean primary key default true check (only_row),
   sealed text not null

@@ -13,6 +13,7 @@ import type {
   Report,
   Repository,
   Stop,
+  View,
 } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
@@ -164,6 +165,8 @@ describe('another workspace', () => {
     }, soon)
     const stopped = await theirs.call<Stop>('POST', '/api/v1/stops', { agent_key: 'their-agent', reason: 'theirs' })
     const incidents = await theirs.call<{ incidents: { id: string }[] }>('GET', '/api/v1/incidents')
+    const view = { list: 'tasks', name: 'theirs', query: 'status=error' }
+    const viewed = await theirs.call<View>('POST', '/api/v1/views', view)
     ids = {
       org_id: theirs.org_id,
       person_id: theirs.id,
@@ -178,6 +181,7 @@ describe('another workspace', () => {
       incidents: incidents.body.incidents[0]?.id ?? '',
       reports: report.id,
       stops: stopped.body.id,
+      views: viewed.body.id,
       repos: String(repository.id),
       assignments: String(assignment.id),
       policies: String(assignment.policies[0]?.id ?? ''),

@@ -1,5 +1,5 @@
 // Routes that no state table calls: each records its events when it changes something, and none when it changes nothing.
-import type { EventList, Policy } from '@svc/schemas'
+import type { EventList, Policy, View } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { manifestPath, refunds } from '../../support/git/manifests-in-git.js'
 import { makeAction } from '../../support/http/actions.js'
@@ -32,11 +32,13 @@ describe('events of routes', () => {
     const policy = { ...written, scope: 'step_execution', severity: 'low' }
     const { id: policy_id } = (await site.callers.default<Policy>('POST', '/api/v1/policies', policy)).body
     const { id: action } = (await makeAction(git.platform, { config: { url: site.receiver.url } })).action
+    const view = { list: 'tasks', name: 'failed', query: 'status=error' }
+    const { id: view_id } = (await site.callers.default<View>('POST', '/api/v1/views', view)).body
     const free = git.host.add('free.git')
     free.commit({ [manifestPath]: refunds([{ name: 'amount' }]) })
     Object.assign(callers, site.callers, { owner: owner.call, other: other.call })
     Object.assign(values, agent, { repo, assignment: made.id, org_id, person_id: other.id, email: other.email })
-    Object.assign(values, { policy_id, action, receiver: site.receiver.url })
+    Object.assign(values, { policy_id, action, view: view_id, receiver: site.receiver.url })
     Object.assign(values, { url: `${git.host.url}/free.git`, now: new Date(site.clock()).toISOString() })
   })
   afterAll(() => site.close())

@@ -1,0 +1,44 @@
+import { type Resources, withSnapshot } from '../db/db.js'
+import { byMember, byReader, parameters, route, valuesOf } from '../http/route.js'
+import { createView, deleteView } from './change-views.js'
+import { listViews } from './views-store.js'
+
+const tag = 'Views'
+
+export const overviewRoutes = [
+  route({
+    method: 'get',
+    path: '/api/v1/views',
+    summary: 'List the named views of the lists of the workspace, by list and name',
+    tag,
+    access: byReader,
+    query: { list: parameters.choice('one list', valuesOf('view', 'list')) },
+    responses: { 200: 'view-list' },
+    handle: async ({ scope, query }, { db }: Resources) => {
+      const views = await withSnapshot(db, scope, (tx) => listViews(scope, tx, query.list))
+      return { status: 200, body: { views } }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/views',
+    summary: 'Give filters of a list a name; a list has at most 50 views',
+    tag,
+    access: byMember,
+    body: 'view-request',
+    responses: { 201: 'view' },
+    handle: async ({ scope, body }, parts: Resources) => ({ status: 201, body: await createView(parts, scope, body) }),
+  }),
+  route({
+    method: 'delete',
+    path: '/api/v1/views/{id}',
+    summary: 'Delete a view',
+    tag,
+    access: byMember,
+    responses: { 204: null },
+    handle: async ({ scope, params }, parts: Resources) => {
+      await deleteView(parts, scope, params.id)
+      return { status: 204 }
+    },
+  }),
+]
