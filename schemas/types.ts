@@ -265,6 +265,37 @@ export interface Action {
 }
 
 /**
+ * Logged steps and their violations by day.
+ */
+export interface Activity {
+  /**
+   * Every day of the period, oldest first
+   */
+  days: {
+    /**
+     * A day in UTC, such as `2026-01-31`
+     */
+    date: string
+    /**
+     * Steps that the log took on this day
+     */
+    steps: number
+    /**
+     * Policies that these steps violate, without waived ones
+     */
+    violations: number
+  }[]
+  /**
+   * The sum of all days
+   */
+  steps: number
+  /**
+   * The sum of all days
+   */
+  violations: number
+}
+
+/**
  * Body of PATCH /api/v1/agents/{agent_id}: fields that an operator sets in place of the agent's own; null restores the agent's own.
  */
 export interface AgentChange {
@@ -5883,6 +5914,7 @@ export interface SchemaTypes {
   'action-secret': ActionSecret
   'action-test': ActionTest
   'action': Action
+  'activity': Activity
   'agent-change': AgentChange
   'agent-confirmation': AgentConfirmation
   'agent-governance': AgentGovernance

@@ -85,7 +85,8 @@ function overflowLine(agent_id: string): string {
 async function write(parts: CommitParts, scope: Scope, tx: Transaction, batch: Batch, meanwhile: () => void) {
   const { appended, received_at } = batch
   await parts.partitions.ensure(tx, received_at)
-  const written = appendEntries(scope, tx, received_at, appended, changedHeads(batch))
+  const violations = appended.flatMap((one) => one.violations).filter(({ waived }) => !waived)
+  const written = appendEntries(scope, tx, received_at, appended, changedHeads(batch), violations.length)
   meanwhile()
   await written
   await rememberSubjects(scope, tx, parts.sealer, appended.flatMap(namedSubjects))

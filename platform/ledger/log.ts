@@ -201,18 +201,23 @@ export interface NewHead extends StoredHead {
   readonly violations: number
 }
 
-/** Writes entries with their payloads and leaves, and the heads of their tasks, at `received_at` (ms since 1970). */
+/**
+ * Writes entries with their payloads and leaves, and the heads of their tasks, at `received_at` (ms since 1970), and counts them on
+ * their day with their `violations`.
+ */
 export async function appendEntries(
   scope: Scope,
   tx: Transaction,
   received_at: number,
   rows: readonly EntryRow[],
   heads: readonly NewHead[],
+  violations: number,
 ): Promise<void> {
   await tx.query(append, [
     scope.org_id,
     rows.length,
     isoTime(received_at),
+    violations,
     ...columnsOf(
       rows.map(({ entry }) => entry),
       entryFields,
@@ -232,7 +237,7 @@ const append = appendStatement()
 
 function appendStatement(): string {
   const names = entryFields.join(', ')
-  const given = 3
+  const given = 4
   const arrays = (types: readonly string[], before: number) =>
     types.map((type, index) => `$${before + index + 1}::${type}[]`).join(', ')
   const payloads = given + entryFields.length
@@ -253,6 +258,11 @@ function appendStatement(): string {
         select * from unnest(${arrays([...Object.values(headColumns), 'bigint'], heads)})
         on conflict (org_id, task_id) do update
         set ${headChanges}, unfinished_at = null, violations = h.violations + excluded.violations
+    ), days as (
+      insert into log_days as d (org_id, day, steps, violations)
+        values ($1, ($3::timestamptz at time zone 'UTC')::date, $2, $4)
+        on conflict (org_id, day) do update
+          set steps = d.steps + excluded.steps, violations = d.violations + excluded.violations
     )
     update org_log set size = size + $2, last_received_at = $3 where org_id = $1`
 }

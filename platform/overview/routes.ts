@@ -1,11 +1,34 @@
+import type { JsonMap } from '@svc/schemas'
 import { type Resources, withSnapshot } from '../db/db.js'
 import { byMember, byReader, parameters, route, valuesOf } from '../http/route.js'
+import { activityOf } from './activity.js'
 import { createView, deleteView } from './change-views.js'
 import { listViews } from './views-store.js'
 
 const tag = 'Views'
 
+const day = (description: string): JsonMap => ({
+  type: 'string',
+  pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+  'x-must': 'be a day such as 2026-01-31',
+  description,
+})
+
 export const overviewRoutes = [
+  route({
+    method: 'get',
+    path: '/api/v1/activity',
+    summary:
+      'Count logged steps and their violations by day (UTC), for at most 92 days; by default the 30 that end today',
+    tag: 'Activity',
+    access: byReader,
+    query: { from: day('first day, such as 2026-01-01'), to: day('last day') },
+    responses: { 200: 'activity' },
+    handle: async ({ scope, query }, parts: Resources) => ({
+      status: 200,
+      body: await activityOf(parts, scope, query),
+    }),
+  }),
   route({
     method: 'get',
     path: '/api/v1/views',

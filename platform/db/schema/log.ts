@@ -48,6 +48,15 @@ create index log_entries_received on log_entries using brin (received_at) with (
 create index log_entries_of_agent on log_entries (org_id, agent_id, log_index);
 create index log_entries_of_type on log_entries (org_id, step_type, log_index);
 
+-- Steps of each day (UTC) when they were received, and the policies that they violate, without waived ones; no prune changes them.
+create table log_days (
+  org_id text not null,
+  day date not null,
+  steps bigint not null,
+  violations bigint not null,
+  primary key (org_id, day)
+);
+
 create table log_payloads (
   org_id text not null,
   log_index bigint not null,
