@@ -21,6 +21,7 @@ import { otlpRoutes } from './ingest/routes/otlp.js'
 import { traceRoutes } from './ingest/routes/traces.js'
 import { jobRoutes } from './jobs/routes.js'
 import { bundleRoutes } from './log/bundle/routes.js'
+import { agentToolRoutes } from './log/read/routes/agent-tools.js'
 import { eventRoutes } from './log/read/routes/events.js'
 import { logRoutes } from './log/read/routes/logs.js'
 import { logProofRoutes } from './log/read/routes/proofs.js'
@@ -46,6 +47,7 @@ export const routes = [
   ...otlpRoutes,
   ...engineStateRoutes,
   ...agentRoutes,
+  ...agentToolRoutes,
   ...authRoutes,
   ...deviceRoutes,
   ...workspaceRoutes,

@@ -422,6 +422,38 @@ export interface AgentRegistration {
 }
 
 /**
+ * The tools that an agent declares, and those that its last steps used.
+ */
+export interface AgentTools {
+  /**
+   * Those with most uses first
+   */
+  tools: {
+    name: string
+    /**
+     * True if the registration of the agent declares it
+     */
+    declared: boolean
+    /**
+     * Among the steps that were read
+     */
+    uses: number
+    /**
+     * When the platform received the last of them; null without a use
+     */
+    last_used: string | null
+  }[]
+  /**
+   * False if the agent never declared tools
+   */
+  has_declared: boolean
+  /**
+   * How many of the last steps of the agent were read, at most 200
+   */
+  of_last: number
+}
+
+/**
  * A registered agent.
  */
 export interface Agent {
@@ -476,6 +508,73 @@ export interface Agent {
    * RFC 3339 time, UTC
    */
   updated_at: string
+  /**
+   * The local engines of the agent now, in answers of GET: the state of the one that enforces least
+   */
+  engine?: {
+    /**
+     * `silent`: no heartbeat for three minutes, so that the state is unknown; `stopped`: every engine stopped in order; `no_engine`: none has ever reported
+     */
+    state:
+      | 'enforcing'
+      | 'stale_cache'
+      | 'none_configured'
+      | 'unavailable'
+      | 'all_dropped'
+      | 'silent'
+      | 'stopped'
+      | 'no_engine'
+    /**
+     * The run of the engine
+     */
+    instance_id: string | null
+    /**
+     * Version of the engine
+     */
+    version: string | null
+    /**
+     * Policies in effect, as the engine reported them
+     */
+    policy_count: number | null
+    /**
+     * Last heartbeat of this engine
+     */
+    last_seen: string | null
+  }
+  /**
+   * Enforcement on the agent now, in answers of GET, as reports decide it
+   */
+  governance?: {
+    /**
+     * `governed`: the platform has an enforced policy for the agent, and every engine enforces; `unknown`: an engine is silent, or none has ever reported; `idle`: no engine runs; `inactive`: the agent is deactivated
+     */
+    state: 'governed' | 'ungoverned' | 'unknown' | 'idle' | 'inactive'
+    /**
+     * Null for a governed agent. `no_policy`: the platform has no enforced policy for the agent; `deactivated`: a member deactivated it; the others are states of engines
+     */
+    reason:
+      | 'no_policy'
+      | 'none_configured'
+      | 'unavailable'
+      | 'all_dropped'
+      | 'silent'
+      | 'no_engine'
+      | 'stopped'
+      | 'deactivated'
+      | null
+  }
+  /**
+   * True in answers of GET if a stop blocks every step of the agent
+   */
+  stopped?: boolean
+  /**
+   * Incidents of the agent that are open or active, in answers of GET
+   */
+  open_incidents?: number
+  /**
+   * When the platform received the last step of the agent's last task, in answers of GET; null without a task in the log
+   */
+  last_step_at?: string | null
 }
 
 /**
@@ -5920,6 +6019,7 @@ export interface SchemaTypes {
   'agent-governance': AgentGovernance
   'agent-list': AgentList
   'agent-registration': AgentRegistration
+  'agent-tools': AgentTools
   'agent': Agent
   'api-key-list': ApiKeyList
   'api-key-request': ApiKeyRequest

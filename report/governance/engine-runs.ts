@@ -29,7 +29,7 @@ export interface EngineRun {
 }
 
 /** The time after which a silent run counts as ended, if other runs of the agent were heard since then. */
-const silentRunEndsMs = 24 * 3_600_000
+export const silentRunEndsMs = 24 * 3_600_000
 
 /** The runs of one agent as of `at` (ms since 1970); `intervals` are those that were known then. */
 export function engineRuns(intervals: readonly KnownInterval[], at: number): EngineRun[] {

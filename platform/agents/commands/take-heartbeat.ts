@@ -11,6 +11,7 @@ import { lockLog } from '../../ledger/log.js'
 import { agentNotFound } from '../errors.js'
 import { agentIdOf, findAgents } from '../store/agents.js'
 import { extendState, insertState, knownState, type RunState } from '../store/engines.js'
+import { forgetRuns, keepEnforcing, noteRun, type SeenRun } from '../store/runs.js'
 
 /**
  * A heartbeat after a longer pause has its own event. It is 30 s shorter than the time after which a state is unknown: a heartbeat
@@ -37,7 +38,8 @@ export async function takeHeartbeat(
     const until = Math.min(end ?? now, now)
     const state = { ...heartbeat, agent_id, since: isoTime(begin) }
     const confirmed_after = now - continuesWithinMs
-    if (heartbeat.ended !== true && (await extendState(scope, tx, state, { until, confirmed_after }))) return
+    if (heartbeat.ended !== true && (await extendState(scope, tx, state, { until, confirmed_after })))
+      return followRun(scope, tx, now, { ...state, last_seen_at: isoTime(until), ended: false })
     await learnState(scope, tx, now, state, Math.min(begin, now), until)
   })
 }
@@ -70,8 +72,16 @@ async function learnState(
   const learned = { instance_id, load_state, policy_count, version, since, ended: state.ended === true }
   const seen = { seen_from: isoTime(from), last_seen_at: isoTime(Math.max(from, until)) }
   await insertState(scope, tx, log_index, { ...learned, ...seen, agent_id })
+  await followRun(scope, tx, now, { ...learned, ...seen, agent_id })
+  await forgetRuns(scope, tx, agent_id)
   const data = { ...learned, known_from: seen.seen_from, known_until: seen.last_seen_at }
   await recordEvents(scope, tx, now, [{ kind: 'engine.state', subject_kind: 'agent', subject_id: agent_id, data }])
+}
+
+/** Keeps the state of the agent now, which lists show. */
+async function followRun(scope: Scope, tx: Transaction, now: number, run: SeenRun): Promise<void> {
+  await noteRun(scope, tx, run)
+  await keepEnforcing(scope, tx, run.agent_id, now)
 }
 
 /** A heartbeat that arrives shortly after the end of its run was on its way when the engine stopped. */

@@ -1,5 +1,6 @@
 import type { AgentChange, AgentRegistration } from '@svc/schemas'
-import { type Resources, withSnapshot } from '../../db/db.js'
+import { type Resources, type Transaction, withSnapshot } from '../../db/db.js'
+import type { Filter, Page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { invalid } from '../../errors.js'
 import { listHandler } from '../../http/paging.js'
@@ -8,6 +9,7 @@ import { byKey, byMember, byReader, parameters, route, valuesOf } from '../../ht
 import { activate, confirmLevel, setFields } from '../commands/change-agent.js'
 import { type RegistrationParts, registerAgent } from '../commands/register-agent.js'
 import { agentNotFound } from '../errors.js'
+import { withStateNow } from '../read-now.js'
 import { agentView, findAgents, listAgents } from '../store/agents.js'
 import type { WaitingEngines } from '../waiting-engines.js'
 
@@ -40,12 +42,20 @@ export const agentRoutes = [
       risk_classification: parameters.choice('risk level', valuesOf('agent', 'risk_classification')),
       environment: parameters.choice('environment', valuesOf('agent', 'environment')),
       active: parameters.flag('false for deactivated agents'),
+      governed: parameters.flag('active agents whose engines all enforce policies now, or with false the others'),
       q: parameters.text('part of the name or key'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,
     },
     responses: { 200: 'agent-list' },
-    handle: listHandler('agents', listAgents, ({ agent_id }) => agent_id),
+    handle: (call, { db, clock }: Resources) => {
+      const now = clock()
+      const read = async (scope: Scope, tx: Transaction, filter: Filter, page: Page) => {
+        const { rows, total } = await listAgents(scope, tx, now, filter, page)
+        return { rows: await withStateNow(scope, tx, now, rows), total }
+      }
+      return listHandler('agents', read, ({ agent_id }) => agent_id)(call, { db })
+    },
   }),
   route({
     method: 'get',
@@ -55,9 +65,12 @@ export const agentRoutes = [
     access: byReader,
     responses: { 200: 'agent' },
     handle: async ({ scope, params }, parts: Resources) => {
-      const [agent] = await withSnapshot(parts.db, scope, (tx) => findAgents(scope, tx, [params.agent_id]))
+      const [agent] = await withSnapshot(parts.db, scope, async (tx) => {
+        const found = await findAgents(scope, tx, [params.agent_id])
+        return withStateNow(scope, tx, parts.clock(), found.map(agentView))
+      })
       if (agent === undefined) throw agentNotFound()
-      return { status: 200, body: agentView(agent) }
+      return { status: 200, body: agent }
     },
   }),
   route({

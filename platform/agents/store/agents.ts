@@ -4,9 +4,11 @@ import { createHash } from 'node:crypto'
 import type { RiskLevel } from '@svc/engine'
 import { type Agent, isoTime, type JsonMap } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
+import { type Condition, equal, type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
+import { enforcedNow, hasEnforced } from '../../policies/store/enforced.js'
+import { isEnforcing } from './runs.js'
 
 /**
  * An agent as stored. `sent` holds the registered values without defaults; `operator_set` holds the values that members set
@@ -167,9 +169,30 @@ export async function setActive(scope: Scope, tx: Transaction, now: number, agen
   )
 }
 
-export async function listAgents(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Agent>> {
-  const { q, risk_classification, environment, active } = filter
+/** A page of agents; `governed` selects the active agents that are governed at `now` (ms since 1970), or those that are not. */
+export async function listAgents(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  filter: Filter,
+  at: Page,
+): Promise<Listed<Agent>> {
+  const { q, risk_classification, environment, active, governed } = filter
   const agents = rowsOf(scope, 'agents').where(equal({ environment, active }))
+  if (governed !== undefined) {
+    const shared = await enforcedNow(scope, tx, now, [])
+    const isGoverned: Condition = (list) =>
+      list.where(isEnforcing(scope, now)).where(
+        hasEnforced(
+          scope,
+          now,
+          shared.map(({ target_level }) => target_level),
+        ),
+      )
+    agents.where({ active: true })
+    if (governed === 'true') agents.where(isGoverned)
+    else agents.whereNot(isGoverned)
+  }
   if (risk_classification !== undefined) agents.whereRaw(`${declaredLevel} = ?`, [risk_classification])
   if (q !== undefined)
     agents.whereRaw('(position(lower(?) in lower(name)) > 0 or position(lower(?) in lower(agent_key)) > 0)', [q, q])

@@ -139,6 +139,7 @@ create table incident_counts (
   last_seen timestamptz(3) not null,
   primary key (${key})
 );
+create index incident_counts_of_agent on incident_counts (org_id, agent_id, state);
 
 ${countedRows({ what: 'incidents', table: 'incidents', counts: 'incident_counts', add: addCounts, on_delete: withOccurrences })}
 -- Actions, which answer incidents, and their deliveries (docs/design/platform.md §8).

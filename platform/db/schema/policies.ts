@@ -1,5 +1,20 @@
 // Assignments, policies and stops, and the versions of each that were in force.
 
+import { countedRows } from './counting.js'
+
+/** Adds policies, `n` each, to the counts of their targets; policies that are not enforced on steps count nowhere. */
+const addCounts = (rows: string) => /* sql */ `
+    insert into enforced_counts as c (org_id, agent_id, target_level, waived_until, policies)
+      select * from (
+        select p.org_id, coalesce(p.agent_id, '') as agent_id,
+          case when p.manifest_id is null then coalesce(p.risk_classification, '') else '' end as target_level,
+          coalesce(p.waived_until, '-infinity') as waived_until, sum(p.n) as policies
+        from (${rows}) p
+        where p.enabled and p.mode = 'enforce' and p.scope <> 'agent_registration' and p.deleted_at is null and p.stop_id is null
+        group by 1, 2, 3, 4
+      ) d where d.policies <> 0
+    on conflict (org_id, agent_id, target_level, waived_until) do update set policies = c.policies + excluded.policies;`
+
 export const policies = /* sql */ `
 create table assignments (
   org_id text not null,
@@ -99,6 +114,17 @@ create index policies_deleted on policies (org_id, id) where deleted_at is not n
 create index policies_by_hand on policies (org_id, id) where manifest_id is null;
 create index policies_listed on policies (org_id, id) where deleted_at is null;
 
+-- Policies that are enforced on steps now, by target: '' for all agents and all levels. A policy of a manifest is on its agent because of
+-- the level already. One that is waived counts from the end of its waiver.
+create table enforced_counts (
+  org_id text not null,
+  agent_id text not null,
+  target_level text not null,
+  waived_until timestamptz(3) not null,
+  policies bigint not null,
+  primary key (org_id, agent_id, target_level, waived_until)
+);
+${countedRows({ what: 'enforced', table: 'policies', counts: 'enforced_counts', add: addCounts })}
 -- When each version of a policy that people change was in force, in log indexes and times. A policy of a manifest has rows here
 -- from the first time that a person sets something on it.
 create table policy_versions (

@@ -93,6 +93,34 @@ create table list_views (
 );
 create unique index list_views_once on list_views (org_id, list, name);
 
+-- The latest state of each run of an engine that still counts, so that a list tells which agents are governed now. The intervals above
+-- are the evidence; these rows follow from them.
+create table engine_runs (
+  org_id text not null,
+  agent_id text not null,
+  instance_id text not null,
+  load_state text not null,
+  policy_count integer not null,
+  version text not null,
+  since timestamptz(3) not null,
+  first_seen_at timestamptz(3) not null,
+  -- The last heartbeat with this state, and the last one of all: a late one may confirm an earlier state for longer.
+  state_seen_at timestamptz(3) not null,
+  last_seen_at timestamptz(3) not null,
+  -- The engine stopped at state_seen_at.
+  ended boolean not null,
+  primary key (org_id, agent_id, instance_id)
+) with (fillfactor = 80);
+
+-- When all engines of an agent enforce policies, as far as the last heartbeat of any of them tells: a silent engine ends it.
+create table agent_engines (
+  org_id text not null,
+  agent_id text not null,
+  enforces_from timestamptz not null,
+  enforces_until timestamptz not null,
+  primary key (org_id, agent_id)
+) with (fillfactor = 80);
+
 create table svc_encryption_check (
   only_row boolean primary key default true check (only_row),
   sealed text not null

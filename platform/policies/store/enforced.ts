@@ -1,6 +1,8 @@
 // When agents had policies that are enforced on steps. Each list is ordered as one index is: without statistics, as in the embedded
 // database, the planner would not always choose that index. Times are ms since 1970.
+import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
+import { type Condition, type List, raw, read, rowsOf } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 
 /** The assignments of these agents, removed ones too. */
@@ -62,6 +64,31 @@ export function enforcedSince(scope: Scope, tx: Transaction, versions: readonly 
       [...new Set(versions.map(({ from_index }) => from_index))],
     ],
   )
+}
+
+function enforcedAt(scope: Scope, at: number): List {
+  return rowsOf(scope, 'enforced_counts').where('policies', '>', 0).where('waived_until', '<', isoTime(at))
+}
+
+/** The targets with a policy that is enforced on steps at `at`: each of these agents, and all agents (an empty id). */
+export async function enforcedNow(scope: Scope, tx: Transaction, at: number, agent_ids: readonly string[]) {
+  const targets = enforcedAt(scope, at).whereRaw('agent_id = any(?)', [['', ...agent_ids]])
+  return read<{ agent_id: string; target_level: string }>(tx, targets.select(raw('distinct agent_id, target_level')))
+}
+
+/** True for agents with a policy that is enforced on their steps at `at` (ms since 1970). `shared`: the levels of policies for all agents. */
+export function hasEnforced(scope: Scope, at: number, shared: readonly string[]): Condition {
+  return (agents) => {
+    if (shared.includes('')) return
+    const own = () => enforcedAt(scope, at)
+    agents.where((any) => {
+      any.whereIn('agent_id', own().where('target_level', '').select('agent_id'))
+      any.orWhereRaw('(agent_id, risk_classification) in ?', [
+        own().where('target_level', '<>', '').select('agent_id', 'target_level'),
+      ])
+      any.orWhereRaw('risk_classification = any(?)', [[...shared]])
+    })
+  }
 }
 
 function ms(column: string): string {

@@ -4,8 +4,11 @@ import { isoTime } from '@svc/schemas'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { parse } from 'yaml'
 import { readGovernance } from '../../../platform/agents/read-governance.js'
+import { withStateNow } from '../../../platform/agents/read-now.js'
+import { agentView, findAgents, listAgents } from '../../../platform/agents/store/agents.js'
 import { withSnapshot } from '../../../platform/db/db.js'
 import { scopeOf } from '../../../platform/db/scope.js'
+import { readLogSize } from '../../../platform/ledger/log.js'
 import { type ReadGovernance, withUndecided } from '../../../report/governance/agent-governance.js'
 import type { Governance } from '../../../report/governance/governance.js'
 import {
@@ -89,6 +92,37 @@ function shown({ intervals, more, ...seconds }: Governance, start: number) {
   }
 }
 
+const ranks: readonly string[] = [
+  'no_policy',
+  'unavailable',
+  'all_dropped',
+  'none_configured',
+  'silent',
+  'no_engine',
+  'stopped',
+]
+
+/** Expects that the list of agents and its filter tell of the agent now what the report tells of the last millisecond. */
+async function expectAgreement({ db, scope }: GovernedWorkspace, agent_id: string, now: number) {
+  await withSnapshot(db, scope, async (tx) => {
+    const cut_off = { size: await readLogSize(scope, tx), at: isoTime(now + 1) }
+    const period = { from: isoTime(now), to: isoTime(now + 1), cut_off }
+    const found = await readGovernance(scope, tx, { agent_ids: [agent_id], ...period })
+    const reasons = found.get(agent_id)?.intervals.map(({ reason }) => reason) ?? []
+    const [reason = null] = reasons.toSorted((a, b) => ranks.indexOf(a) - ranks.indexOf(b))
+    const listed = async (governed: string) =>
+      (await listAgents(scope, tx, now, { governed }, { limit: 1000, after: null })).rows.find(
+        (one) => one.agent_id === agent_id,
+      )
+    const [yes, no] = [await listed('true'), await listed('false')]
+    const [shown] = await withStateNow(scope, tx, now, (await findAgents(scope, tx, [agent_id])).map(agentView))
+    const isActive = shown?.active === true
+    expect(shown?.governance?.reason).toBe(isActive ? reason : 'deactivated')
+    expect(shown?.governance?.state === 'governed').toBe(isActive && reason === null)
+    expect([yes !== undefined, no !== undefined]).toEqual([isActive && reason === null, isActive && reason !== null])
+  })
+}
+
 const isFull = inject('project') === 'full'
 
 await forEachDatabase('the governance of an agent', ({ fresh, kind }) => {
@@ -141,8 +175,10 @@ await forEachDatabase('the governance of an agent', ({ fresh, kind }) => {
     }
     const expected = { minutes: [governed, ungoverned, unknown, idle], intervals, more: 0 }
     expect(await read()).toEqual(expected)
+    await expectAgreement(workspace, agent_id, time(as_of))
     for (const one of all.filter(({ at }) => at > as_of)) await happen(one)
     expect(await read()).toEqual(expected)
+    await expectAgreement(workspace, agent_id, time(Math.max(as_of, ...all.map(({ at }) => at))))
     // The next cases have agents that policies for all agents would reach.
     for (const name of [...written.keys()]) await removeWritten(name)
     expect(await read()).toEqual(expected)

@@ -84,6 +84,12 @@ insert into engine_intervals (org_id, agent_id, instance_id, since, load_state, 
   select '${org_id}', 'ag_3', 'instance-' || n % 10, at, case when n % 20 = 0 then 'unavailable' else 'enforcing' end, 5, '1.0.0',
     at + interval '1 minute', -1000000 - n, at
   from (select n, timestamptz '2026-02-20' + n * interval '2 minutes' as at from generate_series(1, ${few} * 5) n) i;
+insert into engine_runs (org_id, agent_id, instance_id, load_state, policy_count, version, since, first_seen_at, state_seen_at, last_seen_at, ended)
+  select '${org_id}', 'ag_' || n % ${few}, 'run-' || n / ${few}, case when n % 30 = 0 then 'all_dropped' else 'enforcing' end, 5, '1.0.0',
+    '2026-02-28', '2026-02-28', at, at, n % 5 = 0
+  from (select n, timestamptz '2026-03-01' - (n % 7) * interval '1 minute' as at from generate_series(0, ${few} * 2 - 1) n) i;
+insert into agent_engines (org_id, agent_id, enforces_from, enforces_until)
+  select '${org_id}', 'ag_' || n, '-infinity', timestamptz '2026-03-01' + (n % 5 - 2) * interval '1 minute' from generate_series(0, ${few} - 1) n;
 insert into people (person_id, email, name, created_at)
   select 'usr_' || n, 'person-' || n || '@example.org', 'P', '2026-01-01' from generate_series(1, ${few}) n;
 insert into memberships (org_id, person_id, role, joined_at) select '${org_id}', 'usr_' || n, case when n = 1 then 'admin' else 'member' end, '2026-01-01' from generate_series(1, ${few}) n;
