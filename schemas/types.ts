@@ -648,6 +648,66 @@ export interface AssignmentChange {
 }
 
 /**
+ * The difference between the version of a manifest in force and another one, in words.
+ */
+export interface AssignmentDiff {
+  /**
+   * Blob SHA of the version in force
+   */
+  from_sha: string
+  /**
+   * Blob SHA of the other version
+   */
+  to_sha: string
+  /**
+   * All changes in one sentence
+   */
+  summary: string
+  /**
+   * Policies that differ, in the order of the other version; the removed ones last
+   */
+  changes: {
+    name: string
+    /**
+     * The name in the version in force, if it is another one
+     */
+    old_name: string | null
+    /**
+     * `changed`: stricter or looser, neither is certain; `none`: no decision changes
+     */
+    change: 'added' | 'removed' | 'stricter' | 'looser' | 'changed' | 'none'
+    members: {
+      /**
+       * Dot-separated, such as `params.max_steps`
+       */
+      path: string
+      /**
+       * The old and the new value, such as `3 → 10`
+       */
+      what: string
+      effect: 'stricter' | 'looser' | 'changed' | 'none'
+    }[]
+  }[]
+  waivers: {
+    policy: string
+    agent_key: string
+    change: 'stricter' | 'looser' | 'changed' | 'none'
+    /**
+     * Last day in the version in force; null without the waiver
+     */
+    old: string | null
+    /**
+     * Last day in the other version; null without the waiver
+     */
+    new: string | null
+  }[]
+  /**
+   * The difference as `svc diff` prints it, in lines
+   */
+  text: string
+}
+
+/**
  * A page of assignments.
  */
 export interface AssignmentList {
@@ -676,6 +736,39 @@ export interface AssignmentRequest {
    * `task`: a running task keeps the version that it began with
    */
   pin?: 'task' | null
+}
+
+/**
+ * The text of one version of the manifest of an assignment.
+ */
+export interface AssignmentSource {
+  /**
+   * Address of the repository; null for the baseline and the library
+   */
+  repo_url: string | null
+  path: string
+  /**
+   * Blob SHA of the version
+   */
+  sha: string
+  /**
+   * A commit that has the version; null for an unknown one, the baseline and the library
+   */
+  commit_sha: string | null
+  /**
+   * The YAML
+   */
+  text: string
+  /**
+   * The line of each policy by its name, from 1
+   */
+  lines: {
+    [k: string]: number
+  }
+  /**
+   * The page of the file at GitHub; null for other hosts and an unknown commit
+   */
+  web_url: string | null
 }
 
 /**
@@ -6026,8 +6119,10 @@ export interface SchemaTypes {
   'api-key': ApiKey
   'approval-required': ApprovalRequired
   'assignment-change': AssignmentChange
+  'assignment-diff': AssignmentDiff
   'assignment-list': AssignmentList
   'assignment-request': AssignmentRequest
+  'assignment-source': AssignmentSource
   'assignment-version': AssignmentVersion
   'assignment': Assignment
   'audit-event': AuditEvent

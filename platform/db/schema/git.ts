@@ -53,7 +53,8 @@ create table repository_files (
   primary key (org_id, repo_id, path)
 );
 
--- The text of every version that was ever in force, by Git's id of it: for another risk level of an agent, and to roll back.
+-- The text of every version that was ever in force, or that waited for it at the head of a branch, by Git's id of it: for another risk
+-- level of an agent, to roll back, and to compare.
 create table manifest_texts (
   org_id text not null,
   blob_sha text not null,

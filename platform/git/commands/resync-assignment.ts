@@ -14,6 +14,7 @@ import {
 } from '../../policies/commands/put-manifest.js'
 import { asWritten } from '../../policies/overrides.js'
 import { type ApprovedText, approvedText, approveVersion, setHeadState } from '../../policies/store/assignments.js'
+import { keepText } from '../../policies/store/manifest-texts.js'
 import { policiesOf } from '../../policies/store/policies.js'
 import { differ, since } from '../conditions.js'
 import { noteAssignment } from '../events.js'
@@ -45,8 +46,11 @@ export async function resyncAssignment(
   const known = version === null ? nothing : await knownOf(manifests, scope, tx, assignment, agent)
   const after = () => (version === null ? known.in_force : policiesFor(agent, version, assignment))
   const plan = planOf(assignment, head.at, by_hand, { known, after })
-  if (plan.kind === 'keep') await keepVersion({ send }, scope, tx, moment, assignment, plan)
-  else if (version !== null) await applyVersion(scope, tx, moment, assignment, agent, version, by_hand)
+  if (plan.kind === 'keep') {
+    // People compare the version that waits with the one in force.
+    if (version !== null) await keepText(scope, tx, version.file.blob_sha, version.file.text)
+    await keepVersion({ send }, scope, tx, moment, assignment, plan)
+  } else if (version !== null) await applyVersion(scope, tx, moment, assignment, agent, version, by_hand)
   return plan
 }
 

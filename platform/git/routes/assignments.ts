@@ -1,3 +1,5 @@
+import type { JsonMap } from '@svc/schemas'
+import { withSnapshot } from '../../db/db.js'
 import { listHandler, pageByIndex } from '../../http/paging.js'
 import { idIn } from '../../http/path-id.js'
 import { byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
@@ -6,8 +8,16 @@ import { assignManifest, unassign } from '../commands/assign-manifest.js'
 import { approve, assignmentOf, changePin, pinVersion, resyncByHand, unpin } from '../commands/change-assignment.js'
 import { assignmentNotFound } from '../errors.js'
 import type { GitParts } from '../parts.js'
+import { diffOf, sourceOfVersion } from '../versions.js'
 
 const tag = 'Assignments'
+
+const version = (description: string, words = ''): JsonMap => ({
+  type: 'string',
+  pattern: `^(${words}[0-9a-f]{40,64})$`,
+  'x-must': `be ${words === '' ? '' : '`held`, `head`, or '}a blob SHA of 40 hex digits`,
+  description,
+})
 
 export const assignmentRoutes = [
   route({
@@ -49,6 +59,34 @@ export const assignmentRoutes = [
     handle: async ({ scope, params }, parts: GitParts) => ({
       status: 200,
       body: await assignmentOf(parts, scope, idOf(params.id)),
+    }),
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/assignments/{id}/diff',
+    summary: 'Compare the version in force with another one, in words',
+    tag,
+    access: byReader,
+    query: {
+      to: version('`held`, `head`, or the blob SHA of a version; default: the held one, else the head', 'held|head|'),
+    },
+    responses: { 200: 'assignment-diff' },
+    handle: async ({ scope, params, query }, parts: GitParts) => ({
+      status: 200,
+      body: await withSnapshot(parts.db, scope, (tx) => diffOf(parts, scope, tx, idOf(params.id), query.to)),
+    }),
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/assignments/{id}/source',
+    summary: 'Get the text of a version, with the line of each policy',
+    tag,
+    access: byReader,
+    query: { sha: version('blob SHA of a version; default: the one in force') },
+    responses: { 200: 'assignment-source' },
+    handle: async ({ scope, params, query }, parts: GitParts) => ({
+      status: 200,
+      body: await withSnapshot(parts.db, scope, (tx) => sourceOfVersion(parts, scope, tx, idOf(params.id), query.sha)),
     }),
   }),
   route({

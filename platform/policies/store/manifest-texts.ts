@@ -1,4 +1,4 @@
-// The texts of manifests that were ever in force, each stored once per organization, by Git's id of it.
+// The texts of manifests that were ever in force, or that waited for it at the head of a branch, each stored once per organization, by Git's id of it.
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 
@@ -10,7 +10,7 @@ export async function keepText(scope: Scope, tx: Transaction, blob_sha: string, 
   ])
 }
 
-/** The text; null when it was never in force. */
+/** The text; null when it was neither in force nor waited for it. */
 export async function readText(scope: Scope, tx: Transaction, blob_sha: string): Promise<string | null> {
   const [row] = await tx.query<{ body: string }>(
     'select body from manifest_texts where org_id = $1 and blob_sha = $2',
