@@ -32,7 +32,7 @@ create table task_heads (
   has_error boolean not null,
   -- When the task was noted as unfinished.
   unfinished_at timestamptz(3),
-  -- The rows of log_violations of its steps, for lists; like those rows, it is no evidence.
+  -- The rows of log_violations of its steps, for lists; like those rows, it is not evidence.
   violations bigint not null default 0,
   primary key (org_id, task_id)
 );

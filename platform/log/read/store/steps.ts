@@ -131,7 +131,7 @@ async function startOf(
   return positionBefore(tx, steps, seq, Math.floor(limit / 2))
 }
 
-const noSuchStep = 'is no step of this task: use the number of a step, or the `log_id` of one'
+const noSuchStep = 'names a step that this task lacks: use the number of a step, or the `log_id` of one'
 
 /** The first entry of a step number, or the entry with an id. */
 async function positionOf({ org_id }: Scope, tx: Transaction, task_id: string, step: string): Promise<number | null> {
