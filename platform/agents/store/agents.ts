@@ -7,7 +7,7 @@ import type { Transaction } from '../../db/db.js'
 import { type Condition, equal, type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
-import { enforcedNow, hasEnforced } from '../../policies/store/enforced.js'
+import { hasEnforced, sharedTargets } from '../../policies/store/enforced.js'
 import { isEnforcing } from './runs.js'
 
 /**
@@ -180,15 +180,8 @@ export async function listAgents(
   const { q, risk_classification, environment, active, governed } = filter
   const agents = rowsOf(scope, 'agents').where(equal({ environment, active }))
   if (governed !== undefined) {
-    const shared = await enforcedNow(scope, tx, now, [])
-    const isGoverned: Condition = (list) =>
-      list.where(isEnforcing(scope, now)).where(
-        hasEnforced(
-          scope,
-          now,
-          shared.map(({ target_level }) => target_level),
-        ),
-      )
+    const shared = await sharedTargets(scope, tx, now)
+    const isGoverned: Condition = (list) => list.where(isEnforcing(scope, now)).where(hasEnforced(scope, now, shared))
     agents.where({ active: true })
     if (governed === 'true') agents.where(isGoverned)
     else agents.whereNot(isGoverned)

@@ -124,6 +124,7 @@ create table enforced_counts (
   policies bigint not null,
   primary key (org_id, agent_id, target_level, waived_until)
 );
+create index enforced_counts_leveled on enforced_counts (org_id, agent_id) where target_level <> '';
 ${countedRows({ what: 'enforced', table: 'policies', counts: 'enforced_counts', add: addCounts })}
 -- When each version of a policy that people change was in force, in log indexes and times. A policy of a manifest has rows here
 -- from the first time that a person sets something on it.

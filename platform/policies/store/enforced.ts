@@ -76,18 +76,35 @@ export async function enforcedNow(scope: Scope, tx: Transaction, at: number, age
   return read<{ agent_id: string; target_level: string }>(tx, targets.select(raw('distinct agent_id, target_level')))
 }
 
-/** True for agents with a policy that is enforced on their steps at `at` (ms since 1970). `shared`: the levels of policies for all agents. */
-export function hasEnforced(scope: Scope, at: number, shared: readonly string[]): Condition {
+/** The levels of enforced policies for all agents ('' for all levels), and whether a policy for one agent names a level. */
+interface SharedTargets {
+  readonly levels: readonly string[]
+  readonly is_any_leveled: boolean
+}
+
+export async function sharedTargets(scope: Scope, tx: Transaction, at: number): Promise<SharedTargets> {
+  const shared = await enforcedNow(scope, tx, at, [])
+  const leveled = enforcedAt(scope, at).where('target_level', '<>', '').where('agent_id', '<>', '')
+  const [any] = await read(tx, leveled.select('agent_id').limit(1))
+  return { levels: shared.map(({ target_level }) => target_level), is_any_leveled: any !== undefined }
+}
+
+/** True for agents with a policy that is enforced on their steps at `at` (ms since 1970). */
+export function hasEnforced(scope: Scope, at: number, { levels, is_any_leveled }: SharedTargets): Condition {
+  const own = () => enforcedAt(scope, at)
+  const always = own().where('target_level', '').select('agent_id')
   return (agents) => {
-    if (shared.includes('')) return
-    const own = () => enforcedAt(scope, at)
-    agents.where((any) => {
-      any.whereIn('agent_id', own().where('target_level', '').select('agent_id'))
-      any.orWhereRaw('(agent_id, risk_classification) in ?', [
-        own().where('target_level', '<>', '').select('agent_id', 'target_level'),
-      ])
-      any.orWhereRaw('risk_classification = any(?)', [[...shared]])
-    })
+    if (levels.includes('')) return
+    // Most workspaces have these policies only, and without another choice the database stops at the end of a page.
+    if (levels.length === 0 && !is_any_leveled) agents.whereIn('agent_id', always)
+    else
+      agents.where((any) => {
+        any.whereIn('agent_id', always)
+        any.orWhereRaw('(agent_id, risk_classification) in ?', [
+          own().where('target_level', '<>', '').select('agent_id', 'target_level'),
+        ])
+        any.orWhereRaw('risk_classification = any(?)', [[...levels]])
+      })
   }
 }
 
