@@ -1,6 +1,7 @@
 // The page of a task: what the agent did, where it went wrong, which policy says so, what would have made it right, and whether the
 // record is genuine.
 import type { TaskStep, TaskSummary, TaskTimeline } from '@svc/schemas'
+import { PlatformError } from '../../../errors.js'
 import type { Query } from '../../../http/query.js'
 import { endpointQuery } from '../../lists/listing.js'
 import type { DashboardPage } from '../../page.js'
@@ -46,7 +47,10 @@ async function show(visit: Visit): Promise<Shown> {
     verification: query.verify === undefined ? nothing : await verification(visit, task_id, path),
     verify: here({ verify: '1' }),
     tabs: tabsOf(query, view, found.violating, here),
-    steps: found.steps.length === 0 ? none({}) : timeline(found.steps, view, query.around),
+    steps:
+      found.steps.length === 0
+        ? none({})
+        : timeline(found.steps, { view, marked: query.around, signed: await signedSize(visit) }),
     pages: pagesOf(found, here),
     live: found.task.status === 'running' && found.next_cursor === null ? here({}) : '',
   })
@@ -78,6 +82,16 @@ function pageOf({ view, only, around, cursor }: Query): Query {
 
 function viewOf({ view }: Query): View {
   return views.find((one) => one === view) ?? 'compact'
+}
+
+/** Log indexes below it are in the last signed tree; 0 before the first checkpoint. */
+async function signedSize({ api: { read } }: Visit): Promise<number> {
+  try {
+    return (await read('log-checkpoint', '/api/v1/log/checkpoint')).size
+  } catch (error) {
+    if (error instanceof PlatformError && error.code === 'NOT_FOUND') return 0
+    throw error
+  }
 }
 
 async function violatingSteps({ api: { read } }: Visit, path: string): Promise<readonly TaskStep[]> {

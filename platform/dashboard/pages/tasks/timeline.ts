@@ -20,15 +20,23 @@ import {
 export const views = ['compact', 'full', 'json'] as const
 export type View = (typeof views)[number]
 
-/** The steps as a list. `marked` is the number of the step that a link led to. */
-export function timeline(steps: readonly TaskStep[], view: View, marked: string | undefined): Html {
+export interface Shape {
+  readonly view: View
+  /** The number or the id of the step that a link led to. */
+  readonly marked: string | undefined
+  /** Entries with a lower log index are in a signed tree. */
+  readonly signed: number
+}
+
+/** The steps as a list. */
+export function timeline(steps: readonly TaskStep[], { view, marked, signed }: Shape): Html {
   return list({
     steps: steps.map((step) => ({
       ...headOf(step),
       marked: marked === String(step.step) || marked === step.log_id,
       is_violating: step.violations.length > 0,
       violations: step.violations.map((violation) => violationOf(violation, step)),
-      body: bodyOf(step, view),
+      body: bodyOf(step, view, signed),
     })),
   })
 }
@@ -115,7 +123,7 @@ function violationOf(violation: LoggedViolation, { task_id }: TaskStep) {
 
 const payloads = ['input', 'output', 'properties', 'meta'] as const
 
-function bodyOf(step: TaskStep, view: View): Html {
+function bodyOf(step: TaskStep, view: View, signed: number): Html {
   if (view === 'json') return json(step)
   const shown = payloads.flatMap((name) => (step[name] === null ? [] : [{ name, value: json(step[name]) }]))
   const { seq, log_id, log_index, prev_hash, client_prev_hash, received_at } = step
@@ -129,7 +137,7 @@ function bodyOf(step: TaskStep, view: View): Html {
     log_id: hash(log_id, 40),
     log_index,
     received: time(received_at),
-    proof: address('/api/v1/log/proof/inclusion', { log_id }),
+    proof: log_index < signed ? address('/api/v1/log/proof/inclusion', { log_id }) : '',
     entry: `/api/v1/logs/${encodeURIComponent(log_id)}`,
   })
 }
@@ -139,5 +147,5 @@ const body = piece(`<details{{#if open}} open{{/if}}><summary>Payload and record
 <dl class="facts small"><dt>Entry</dt><dd>{{log_id}}, number {{seq}} of the task, log index {{log_index}}</dd>
 <dt>Hash</dt><dd>{{hash}}</dd><dt>Previous hash</dt><dd>{{previous}}</dd>
 {{#if claimed}}<dt>The sender claimed</dt><dd>{{claimed}}</dd>{{/if}}
-<dt>Received</dt><dd>{{received}}</dd><dt>Evidence</dt><dd><a href="{{proof}}">proof of inclusion</a> · <a href="{{entry}}">record with salts</a></dd></dl></details>
+<dt>Received</dt><dd>{{received}}</dd><dt>Evidence</dt><dd>{{#if proof}}<a href="{{proof}}">proof of inclusion</a>{{else}}not yet in a signed checkpoint{{/if}} · <a href="{{entry}}">record with salts</a></dd></dl></details>
 `)

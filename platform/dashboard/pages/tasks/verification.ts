@@ -1,6 +1,7 @@
 // The check of the record of a task, whose result is shown on the page.
 import type { Verification } from '@svc/schemas'
 import { counted, type Html, piece } from '../../views/html.js'
+import { sentenceOf } from '../../views/page.js'
 
 /** The result of a verification in sentences, each of which is true by itself. */
 export function verificationView(checked: Verification, bundle: string): Html {
@@ -11,7 +12,10 @@ export function verificationView(checked: Verification, bundle: string): Html {
     heading: integrity.ok ? 'No alteration was found' : 'The record was altered',
     entries: `${counted(entries, 'entry was', 'entries were')} read again: ${integrity.ok ? 'each hash, link and payload matches its record' : 'an entry does not match its record'}.`,
     bad: first_bad === null ? '' : badText(first_bad),
-    sequence: sequence.summary ?? 'The steps have the numbers that their sender claimed, in order.',
+    sequence:
+      sequence.summary !== null
+        ? sentenceOf(sequence.summary)
+        : 'The steps have the numbers that their sender claimed, in order.',
     findings: [...sequence.issues, ...sequence.warnings].map(({ step, message }) => `Step ${step}: ${message}`),
     anchoring: anchored[anchoring],
     payloads: `${counted(payloads.present, 'payload is', 'payloads are')} kept${payloads.erased === 0 ? '' : `, ${counted(payloads.erased, 'payload was', 'payloads were')} erased`}.`,
