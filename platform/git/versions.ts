@@ -150,7 +150,7 @@ async function textOf(parts: BaselineParts, scope: Scope, tx: Transaction, sha: 
 }
 
 /** The page of the file at GitHub; null for other hosts, and for an unknown commit. */
-function webUrlOf(repo_url: string | null, commit_sha: string | null, path: string): string | null {
+export function webUrlOf(repo_url: string | null, commit_sha: string | null, path: string): string | null {
   if (commit_sha === null || !repo_url?.startsWith('https://github.com/')) return null
   const file = path.split('/').map(encodeURIComponent).join('/')
   return `${repo_url.replace(/\.git$/, '')}/blob/${commit_sha}/${file}`

@@ -1,6 +1,7 @@
 // Versions of an assigned manifest: the difference in words, and the text with the line of each policy.
 import type { AssignmentDiff, AssignmentList, AssignmentSource, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { webUrlOf } from '../../../platform/git/versions.js'
 import {
   type ManifestsInGit,
   refunds as manifest,
@@ -131,6 +132,21 @@ describe('the source of a version', () => {
     expect(held).toMatchObject({ text: manifest([limit(9)]), commit_sha: repository.git('rev-parse', 'main').trim() })
     const unknown = await source(id, `?sha=${'0'.repeat(40)}`)
     expect([unknown.status, unknown.body.errors?.[0]?.path]).toEqual([422, 'sha'])
+  })
+
+  it.each([
+    [
+      'https://github.com/acme/rules',
+      'c1',
+      'a folder/x#1.yaml',
+      'https://github.com/acme/rules/blob/c1/a%20folder/x%231.yaml',
+    ],
+    ['https://github.com/acme/rules.git', 'c1', 'x.yaml', 'https://github.com/acme/rules/blob/c1/x.yaml'],
+    ['https://github.com/acme/rules', null, 'x.yaml', null],
+    ['https://github.com.example.org/acme/rules', 'c1', 'x.yaml', null],
+    [null, 'c1', 'x.yaml', null],
+  ])('has a page at GitHub only: %s %s %s', (repo_url, commit_sha, file, web_url) => {
+    expect(webUrlOf(repo_url, commit_sha, file)).toBe(web_url)
   })
 
   it('of the baseline is that of this build', async () => {
