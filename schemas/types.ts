@@ -5133,6 +5133,33 @@ export interface Rule {
 }
 
 /**
+ * What a search found: exact ids first, then tasks, agents, policies and incidents.
+ */
+export interface SearchResultList {
+  results: SearchResult[]
+}
+
+/**
+ * A task, agent, policy or incident that a search found.
+ */
+export interface SearchResult {
+  kind: 'task' | 'agent' | 'policy' | 'incident'
+  id: string
+  /**
+   * Its name; the id of a task; the policy of an incident
+   */
+  title: string
+  /**
+   * The agent of a task; the key of an agent; the rule of a policy; the reason of an incident
+   */
+  detail: string
+  /**
+   * RFC 3339 time, UTC: of the last step of a task, of the registration of an agent, of the last change of a policy, when an incident was last seen
+   */
+  at: string
+}
+
+/**
  * The tokens of a session; the refresh token can be used once.
  */
 export interface SessionTokens {
@@ -6246,6 +6273,8 @@ export interface SchemaTypes {
   'role-change': RoleChange
   'rule-list': RuleList
   'rule': Rule
+  'search-result-list': SearchResultList
+  'search-result': SearchResult
   'session-tokens': SessionTokens
   'step-violation': StepViolation
   'stop-list': StopList

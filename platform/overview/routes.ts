@@ -3,6 +3,7 @@ import { type Resources, withSnapshot } from '../db/db.js'
 import { byMember, byReader, parameters, route, valuesOf } from '../http/route.js'
 import { activityOf } from './activity.js'
 import { createView, deleteView } from './change-views.js'
+import { search } from './search.js'
 import { listViews } from './views-store.js'
 
 const tag = 'Views'
@@ -15,6 +16,21 @@ const day = (description: string): JsonMap => ({
 })
 
 export const overviewRoutes = [
+  route({
+    method: 'get',
+    path: '/api/v1/search',
+    summary:
+      'Search tasks by the beginning of their id, agents and policies by id or part of the name, incidents by id or by reason: at most 8 of each, incidents by the policy and the latest reason of the 100 groups that were last seen',
+    tag: 'Search',
+    access: byReader,
+    query: { q: parameters.text('an id, or a part of a name or a reason; ids with the same case') },
+    required: ['q'],
+    responses: { 200: 'search-result-list' },
+    handle: async ({ scope, query }, parts: Resources) => ({
+      status: 200,
+      body: { results: await search(parts, scope, query.q ?? '') },
+    }),
+  }),
   route({
     method: 'get',
     path: '/api/v1/activity',

@@ -30,6 +30,7 @@ const valuesAt: Readonly<Record<string, Readonly<Record<string, readonly string[
   '/api/v1/logs/tasks': { q: ['run-1', 'run-100', 'absent'], around: ['run-100', 'run-4000'] },
   '/api/v1/incidents': { around: ['inc_7', 'inc_4000'] },
   '/api/v1/tasks/{task_id}/steps': { around: ['3'] },
+  '/api/v1/search': { q: ['run-1', 'inc_7', 'ag_3', '1010', 'policy 7', 'absent'] },
   '/api/v1/agents': { q: ['agent', 'agent-3', 'absent'] },
   '/api/v1/agents/{agent_id}/engines': { from: ['2026-02-20T00:00:00.000Z'], to: ['2026-02-25T00:00:00.000Z'] },
 }
@@ -59,7 +60,7 @@ export function listsOf<R extends Endpoint>(routes: readonly R[]): R[] {
 }
 
 /** Without a filter, with each filter alone, and with each pair of filters. Throws for a filter without values. */
-export function pagesOf({ path, query = {} }: Endpoint, org_id: string): ListPage[] {
+export function pagesOf({ path, query = {}, required = [] }: Endpoint, org_id: string): ListPage[] {
   const filters = Object.entries(query).filter(([name]) => !['limit', 'cursor', 'skip'].includes(name))
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     name === 'org_id' ? org_id : (inPathAt[path]?.[name] ?? inPath[name] ?? ''),
@@ -71,7 +72,10 @@ export function pagesOf({ path, query = {} }: Endpoint, org_id: string): ListPag
       .flatMap((other) => (Object.keys(one)[0] === Object.keys(other)[0] ? [] : [{ ...one, ...other }])),
   )
   const skipped = query.skip === undefined ? [] : [{ skip: '40000' }, ...alone.map((one) => ({ ...one, skip: '500' }))]
-  return [{}, ...alone, ...pairs, ...skipped].map((found) => ({ route: path, path: filled, query: found }))
+  const all = [{}, ...alone, ...pairs, ...skipped].filter((found) =>
+    required.every((name) => Object.hasOwn(found, name)),
+  )
+  return all.map((found) => ({ route: path, path: filled, query: found }))
 }
 
 function valuesOf(path: string, name: string, schema: JsonMap): readonly string[] {
