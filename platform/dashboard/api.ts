@@ -23,6 +23,8 @@ export interface Api {
   ) => Promise<SchemaTypes[Name]>
   /** True if the role of the person allows the request. */
   readonly may: (method: Method, path: string) => boolean
+  /** Throws FORBIDDEN as the request would, for a form that leads to it. */
+  readonly assertMay: (method: Method, path: string) => void
 }
 
 /** The part of a request that does not depend on the route. */
@@ -72,6 +74,10 @@ export function createApi<Parts>(routes: readonly Route<Parts>[], parts: Parts):
       read: async (name, path, query) => bodyOf(name, await call('get', path, { query })),
       change: async (name, method, path, body, headers) => bodyOf(name, await call(method, path, { body, headers })),
       may: (method, path) => mayCall(caller.principal, find(method, path)),
+      assertMay: (method, path) => {
+        const { access } = find(method, path).route
+        assertAllowed(caller.principal, { ...access, roles: access.within ?? access.roles })
+      },
     }
   }
 }

@@ -4,12 +4,12 @@ import type { SessionTokens } from '@svc/schemas'
 import type { CookieOptions, Request, Response } from 'express'
 import { cookieNames } from '../access/person-authentication.js'
 import { isSecure } from '../http/client.js'
-import { browserTokenSeconds, type Holder } from '../secrets/access-tokens.js'
+import { browserTokenSeconds } from '../secrets/access-tokens.js'
 import type { PageParts } from './parts.js'
 import type { Theme } from './views/frame.js'
 
 /** Signs the browser in with the session of these tokens. Rejects with ENCRYPTION_KEY_INVALID without a key to sign with. */
-export async function setCookies(parts: PageParts, response: Response, tokens: SessionTokens): Promise<Holder> {
+export async function setCookies(parts: PageParts, response: Response, tokens: SessionTokens): Promise<void> {
   const { issue, read, csrfOf } = parts.access_tokens
   const holder = await read(tokens.access_token)
   if (holder === null) throw new Error('a token that was just issued cannot be read')
@@ -17,7 +17,6 @@ export async function setCookies(parts: PageParts, response: Response, tokens: S
   const lasting = { ...optionsOf(parts), maxAge: browserTokenSeconds * 1000 }
   response.cookie(names.access, await issue(holder, browserTokenSeconds), { ...lasting, httpOnly: true })
   response.cookie(names.csrf, csrfOf(holder.session_id), lasting)
-  return holder
 }
 
 /** Signs the browser out. Browsers clear a `__Host-` cookie only with the attributes it was set with. */

@@ -9,10 +9,10 @@ import { themeIn } from './cookies.js'
 import { sendDownload } from './lists/download.js'
 import type { Listing } from './lists/listing.js'
 import type { PageParts } from './parts.js'
-import { address } from './paths.js'
+import { address, paths } from './paths.js'
 import { frame } from './views/frame.js'
-import { piece } from './views/html.js'
-import { sentenceOf, show } from './views/page.js'
+import { type Html, piece } from './views/html.js'
+import { pageOf, sentenceOf, show } from './views/page.js'
 import { type Act, type Fields, field, type Shown, type Visit } from './visit.js'
 
 export interface DashboardPage {
@@ -78,6 +78,7 @@ async function answer(
   page: DashboardPage['show'],
   sent: Sent | null = null,
 ): Promise<void> {
+  if (visitor.person.is_waitlisted) return show(response, 403, waitlisted({ email: visitor.email }))
   const visit = visitOf(parts, request, response, visitor, sent?.form ?? {})
   const send = (status: number, shown: Shown, message = '') => {
     show(response, status, frame({ ...shown, message, visit, theme: themeIn(request) }))
@@ -99,7 +100,7 @@ async function answer(
     const known = shownError(error)
     send(
       errorTable[known.code].status,
-      { title: titleOf(known), content: otherWorkspace({}).toHTML() },
+      { title: titleOf(known), content: helpFor(known, visitor).toHTML() },
       messageOf(known),
     )
   }
@@ -110,6 +111,13 @@ function goTo(request: Request, response: Response, to: string): void {
   if (request.get('hx-request') === undefined) response.redirect(303, to)
   else response.setHeader('HX-Redirect', to).status(200).end()
 }
+/** For people whose workspace is not open yet: no page of it can show anything. */
+const waitlisted = pageOf(
+  'You are on the waiting list',
+  `<p>Your account, <strong>{{email}}</strong>, exists. Its personal workspace opens when the operator of this platform releases the account.
+You do not have to do anything for that.</p>
+<p>You can work in the workspaces of others at once: ask an owner or admin to invite this address, and accept on
+<a href="/account">the page of your account</a>.</p>`,
 
 /** An error that the person can act on. Rethrows others. */
 function shownError(error: unknown): PlatformError {
@@ -121,7 +129,14 @@ function titleOf({ code }: PlatformError): string {
   return code === 'NOT_FOUND' ? 'Not found' : code === 'FORBIDDEN' ? 'No access' : 'The request failed'
 }
 
-const otherWorkspace = piece(`<p>If this belongs to another workspace of yours, switch to that workspace on the page of
+/** What the person can do after an error. */
+function helpFor({ code }: PlatformError, { person: { role, is_suspended } }: Visitor): Html {
+  return help({ lacksRight: code === 'FORBIDDEN' && role !== null && !is_suspended, members: paths.members() })
+}
+
+const help =
+  piece(`{{#if lacksRight}}<p>An owner or admin can change your role: they are among the <a class="text-link" href="{{members}}">members of the workspace</a>.</p>
+{{/if}}<p>If this belongs to another workspace of yours, switch to that workspace on the page of
 <a href="/account">your account</a>, then open this link again.</p>`)
 
 /** The message of an error, with every wrong field. */

@@ -5,10 +5,21 @@ import { assets } from './assets.js'
 import { type DashboardPage, dashboard } from './page.js'
 import { accountPage } from './pages/account.js'
 import { devicePage } from './pages/device.js'
+import { eventsPage } from './pages/events.js'
 import { incidentPage } from './pages/incident.js'
 import { incidentsPage } from './pages/incidents.js'
 import { invitationPage } from './pages/invitation.js'
 import { overviewPage } from './pages/overview.js'
+import { newReportPage } from './pages/reports/new-report.js'
+import { reportPage } from './pages/reports/report.js'
+import { reportsPage } from './pages/reports/reports.js'
+import { generalPage } from './pages/settings/general.js'
+import { erasuresPage, holdsPage } from './pages/settings/holds.js'
+import { keysPage } from './pages/settings/keys.js'
+import { logPage } from './pages/settings/log.js'
+import { memberPage } from './pages/settings/member.js'
+import { membersPage } from './pages/settings/members.js'
+import { retentionPage } from './pages/settings/retention.js'
 import { signInPage } from './pages/sign-in.js'
 import { tasksPage } from './pages/tasks/list.js'
 import { taskPage } from './pages/tasks/task.js'
@@ -18,6 +29,22 @@ import { isBrowser, problemPage, show } from './views/page.js'
 
 /** The pages of a workspace; Express tries them in this order. */
 const workspacePages: readonly DashboardPage[] = [overviewPage, tasksPage, taskPage, incidentsPage, incidentPage]
+const workspacePages: readonly DashboardPage[] = [
+  tasksPage,
+  incidentPage,
+  reportsPage,
+  newReportPage,
+  reportPage,
+  eventsPage,
+  generalPage,
+  membersPage,
+  memberPage,
+  keysPage,
+  logPage,
+  retentionPage,
+  holdsPage,
+  erasuresPage,
+]
 
 export function pages(parts: PageParts): Router[] {
   return [

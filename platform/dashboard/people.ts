@@ -7,10 +7,17 @@ import type { Visit } from './visit.js'
 /** Returns the name of an actor, such as `person:per_1`. */
 export type Named = (actor: string | null | undefined) => Html
 
-/** Reads the members of the workspace once. */
-export async function peopleOf({ api: { read }, person }: Visit): Promise<Named> {
+/** Reads the members of the workspace once, and its keys where the person may read them. */
+export async function peopleOf({ api: { read, may }, person }: Visit): Promise<Named> {
   const org_id = person.org_id ?? ''
-  const { members } = await read('member-list', api`/auth/workspaces/${org_id}/members`)
-  const emails = new Map(members.map(({ person_id, email }) => [`person:${person_id}`, email]))
-  return (actor) => text(emails.get(actor ?? '') ?? actor)
+  const keys = '/auth/api-keys'
+  const [{ members }, { api_keys }] = await Promise.all([
+    read('member-list', api`/auth/workspaces/${org_id}/members`),
+    may('get', keys) ? read('api-key-list', keys) : { api_keys: [] },
+  ])
+  const names = new Map<string, string>([
+    ...members.map(({ person_id, email }) => [`person:${person_id}`, email] as const),
+    ...api_keys.map(({ id, name }) => [`api_key:${id}`, `API key ${name}`] as const),
+  ])
+  return (actor) => text(names.get(actor ?? '') ?? actor)
 }

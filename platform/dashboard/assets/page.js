@@ -1,5 +1,7 @@
 // What pages do with scripts on top of what they do without: local times, copied ids, keys, colours of the system.
 const root = document.documentElement
+const chosen = /(?:^|;\s*)svc_theme=(light|dark)(?:;|$)/.exec(document.cookie)?.[1]
+if (!root.dataset.bsTheme && chosen !== undefined) root.dataset.bsTheme = chosen
 if (!root.dataset.bsTheme && matchMedia('(prefers-color-scheme: dark)').matches) root.dataset.bsTheme = 'dark'
 
 const clock = {

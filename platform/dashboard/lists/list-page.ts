@@ -2,6 +2,7 @@
 import type { Query } from '../../http/query.js'
 import type { DashboardPage } from '../page.js'
 import { address, filterIn } from '../paths.js'
+import { type Named, peopleOf } from '../people.js'
 import { counted, type Html, link, nothing, number, piece, text } from '../views/html.js'
 import type { Shown, Visit } from '../visit.js'
 import { type Filter, type Listing, type Rows, readRows } from './listing.js'
@@ -17,14 +18,16 @@ async function showList<Row>(visit: Visit, listing: Listing<Row>): Promise<Shown
   const filter = filterIn(visit.query)
   const page = skips ? { skip } : cursor === undefined ? {} : { cursor }
   const found = await readRows(visit, listing, filter, { limit: String(limit), ...page })
+  const nameOf = listing.people === true ? await peopleOf(visit) : text
   const content = list({
     above: (await above?.(visit)) ?? nothing,
     pills: pillsOf(listing, filter),
     controls: controlsOf(listing, filter),
     chips: chipsOf(listing, filter),
-    table: found.rows.length === 0 ? emptyOf(listing, filter, page) : tableOf(visit, listing, found, filter),
+    table: found.rows.length === 0 ? emptyOf(listing, filter, page) : tableOf(visit, listing, found, filter, nameOf),
     count: countText(found, Number(skip)),
     pages: pagesOf(listing, found, filter, page),
+    live: listing.live !== undefined && found.rows.some(listing.live) ? visit.here : '',
     csv: address(`${listing.path}.csv`, filter),
     json: address(`${listing.path}.json`, filter),
   })
@@ -32,7 +35,7 @@ async function showList<Row>(visit: Visit, listing: Listing<Row>): Promise<Shown
 }
 
 const list = piece(`{{above}}{{pills}}{{controls}}{{chips}}
-<section class="card" aria-label="Rows">{{table}}
+<section class="card" id="live" aria-label="Rows"{{#if live}} hx-get="{{live}}" hx-trigger="every 3s" hx-select="#live" hx-target="#live" hx-swap="outerHTML"{{/if}}>{{table}}
 <div class="card-footer bar no-print"><span>{{count}}</span>{{pages}}
 <span class="push">Download all: <a href="{{csv}}" download>CSV</a> · <a href="{{json}}" download>JSON</a></span></div></section>
 `)
@@ -113,7 +116,7 @@ const chips = piece(`<ul class="pills" aria-label="Further filters">{{#each chip
 <a href="{{href}}" aria-label="Remove the filter {{text}}">×</a></li>{{/each}}</ul>
 `)
 
-function tableOf<Row>(visit: Visit, listing: Listing<Row>, { rows }: Rows<Row>, filter: Query): Html {
+function tableOf<Row>(visit: Visit, listing: Listing<Row>, { rows }: Rows<Row>, filter: Query, nameOf: Named): Html {
   const { columns, bulk, title } = listing
   const selects = bulk?.may(visit) === true
   const made = table({
@@ -123,7 +126,7 @@ function tableOf<Row>(visit: Visit, listing: Listing<Row>, { rows }: Rows<Row>, 
     rows: rows.map((row) => ({
       value: selects ? (bulk?.value(row) ?? '') : '',
       label: selects ? (bulk?.label(row) ?? '') : '',
-      cells: columns.map(({ head, cell, numeric = false }) => ({ head, numeric, cell: cell(row, filter) })),
+      cells: columns.map(({ head, cell, numeric = false }) => ({ head, numeric, cell: cell(row, filter, nameOf) })),
     })),
   })
   if (!selects) return made

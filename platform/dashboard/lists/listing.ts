@@ -1,13 +1,14 @@
 // A list as data: which endpoint gives its rows, its filters and columns. One function shows all lists, and one downloads them.
 import type { SchemaName } from '@svc/schemas'
 import type { Query } from '../../http/query.js'
+import type { Named } from '../people.js'
 import type { Html } from '../views/html.js'
 import type { Visit } from '../visit.js'
 
 export interface Column<Row> {
   readonly head: string
-  /** `filter` is the query that selected the row: links to a row keep it. */
-  readonly cell: (row: Row, filter: Query) => Html
+  /** `filter` is the query that selected the row: links to a row keep it. `nameOf` names actors where the list has `people`. */
+  readonly cell: (row: Row, filter: Query, nameOf: Named) => Html
   /** A column of numbers. */
   readonly numeric?: true
 }
@@ -52,6 +53,10 @@ export interface Listing<Row = never> {
     /** Asks for a note. */
     readonly note?: string
   }
+  /** The list names members and keys, which are read once. */
+  readonly people?: true
+  /** True for a row that changes soon: the browser reads the list again while it shows one. */
+  readonly live?: (row: Row) => boolean
   /** Above the list, such as tabs. */
   readonly above?: (visit: Visit) => Promise<Html>
 }

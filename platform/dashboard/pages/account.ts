@@ -19,8 +19,10 @@ import { pageOf, sentenceOf, show } from '../views/page.js'
 
 const page = pageOf(
   'Your account',
-  `<p>Signed in as <strong>{{email}}</strong>.</p>
-{{#if message}}<p class="message" role="status">{{message}}</p>{{/if}}
+  `<p>Signed in as <strong>{{email}}</strong>.{{#unless waitlisted}} <a href="/">Open the dashboard</a>{{/unless}}</p>
+{{#if waitlisted}}<p>You are on the waiting list: your personal workspace opens when the operator of this platform releases your account.
+You can accept invitations to other workspaces here at once.</p>
+{{/if}}{{#if message}}<p class="message" role="status">{{message}}</p>{{/if}}
 {{#each offers}}<form method="post" action="/account" class="offer">
 <input type="hidden" name="csrf" value="{{../csrf}}"><input type="hidden" name="id" value="{{id}}">
 <p class="message"><strong>{{workspace}}</strong> {{proposal}}.</p>
@@ -37,6 +39,8 @@ const page = pageOf(
 {{/each}}<form method="post" action="/account">
 <input type="hidden" name="csrf" value="{{csrf}}"><button name="act" value="logout" class="quiet">Sign out</button>
 </form>
+<h2>Terminal</h2>
+<p>To work from a terminal, run <code>npx --no-install svc login --url {{url}}</code> and approve it on the page that it opens.</p>
 <h2>End your account</h2>
 <p>You leave every workspace. Your personal workspace is closed and its API keys are revoked. Its logs are kept until their
 retention ends. Your address is erased. This cannot be undone.</p>
@@ -67,7 +71,8 @@ export function accountPage(parts: PageParts): Router {
     })
     const rows = workspaces.map((one) => workspaceView(one, person))
     const csrf = parts.access_tokens.csrfOf(person.session_id)
-    show(response, status, page({ email, message, csrf, offers: offers.map(offerView), workspaces: rows }))
+    const values = { email, message, csrf, url: parts.url(), waitlisted: person.is_waitlisted }
+    show(response, status, page({ ...values, offers: offers.map(offerView), workspaces: rows }))
   }
   router.get('/account', async (request: Request, response: Response) => {
     const visitor = await visitorOf(parts, request, null)

@@ -33,7 +33,7 @@ const otherPerson = pageOf(
 const accepted = pageOf(
   'Invitation accepted',
   `<p class="message">You are signed in as <strong>{{email}}</strong> and work in <strong>{{workspace}}</strong> as {{role}}.</p>
-<p><a href="/account">Your workspaces and offers</a></p>
+<p><a href="/">Open the dashboard</a></p>
 <p>In a terminal, continue with <code>npx --no-install svc login --url {{url}}</code>.</p>`,
 )
 

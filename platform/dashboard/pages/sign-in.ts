@@ -4,17 +4,16 @@
 import { type Request, type Response, Router } from 'express'
 import { sendLink } from '../../access/commands/send-link.js'
 import { signIn } from '../../access/commands/sign-in.js'
-import { readPersonUnscoped } from '../../access/store/people.js'
 import { addressOfLinkUnscoped } from '../../access/store/sessions.js'
 import { withUnscopedTransaction } from '../../db/db.js'
 import { PlatformError } from '../../errors.js'
 import { networkOf, rejectOtherOrigins } from '../../http/client.js'
 import { isValid } from '../../http/validate.js'
 import { mailboxOf, parseAddress } from '../../mail/address.js'
-import type { Holder } from '../../secrets/access-tokens.js'
 import { formOf, readForm, returnIn, signInAddress, tokenIn } from '../browser.js'
 import { setCookies } from '../cookies.js'
 import type { PageParts } from '../parts.js'
+import { paths } from '../paths.js'
 import { pageOf, show } from '../views/page.js'
 
 const heading = 'Sign in to svc'
@@ -41,11 +40,6 @@ export const linkForm = `<form method="post" action="/sign-in">
 const requestLink = pageOf(
   heading,
   `<p>You sign in with a link, without a password. The link {{delivery}}.</p>\n${linkForm}`,
-)
-const signedIn = pageOf(
-  'You are signed in',
-  `<p>Signed in as <strong>{{email}}</strong>. <a href="/account">Your workspaces and offers</a></p>
-<p>In a terminal, continue with <code>npx --no-install svc login --url {{url}}</code>, and approve it on the page that it opens.</p>`,
 )
 const linkIncomplete = 'This link is incomplete. Open the complete link of the mail, or request a new one.'
 const linkEnded = 'This link has expired or was already used.'
@@ -88,9 +82,8 @@ export function signInPage(parts: PageParts): Router {
     const return_to = returnIn(form)
     try {
       const tokens = await signIn(parts, tokenIn(form) ?? '')
-      const holder = await setCookies(parts, response, tokens)
-      if (return_to !== '') return response.redirect(303, return_to)
-      show(response, 200, signedIn({ url: parts.url(), email: await emailOf(parts, holder) }))
+      await setCookies(parts, response, tokens)
+      response.redirect(303, return_to || paths.overview)
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'UNAUTHENTICATED') throw error
       show(response, 401, rejected(linkEnded, return_to))
@@ -111,8 +104,4 @@ function deliveryOf({ sends_mail }: PageParts): string {
 /** Pages accept the same addresses as the API. */
 function isAddress(email: string): boolean {
   return isValid('magic-link-request', { email }) && parseAddress(email) !== null
-}
-
-async function emailOf({ db }: PageParts, { person_id }: Holder): Promise<string> {
-  return (await withUnscopedTransaction(db, (tx) => readPersonUnscoped(tx, person_id)))?.email ?? ''
 }
