@@ -111,6 +111,7 @@ function goTo(request: Request, response: Response, to: string): void {
   if (request.get('hx-request') === undefined) response.redirect(303, to)
   else response.setHeader('HX-Redirect', to).status(200).end()
 }
+
 /** For people whose workspace is not open yet: no page of it can show anything. */
 const waitlisted = pageOf(
   'You are on the waiting list',
@@ -118,6 +119,7 @@ const waitlisted = pageOf(
 You do not have to do anything for that.</p>
 <p>You can work in the workspaces of others at once: ask an owner or admin to invite this address, and accept on
 <a href="/account">the page of your account</a>.</p>`,
+)
 
 /** An error that the person can act on. Rethrows others. */
 function shownError(error: unknown): PlatformError {

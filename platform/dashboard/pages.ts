@@ -28,9 +28,11 @@ import type { PageParts } from './parts.js'
 import { isBrowser, problemPage, show } from './views/page.js'
 
 /** The pages of a workspace; Express tries them in this order. */
-const workspacePages: readonly DashboardPage[] = [overviewPage, tasksPage, taskPage, incidentsPage, incidentPage]
 const workspacePages: readonly DashboardPage[] = [
+  overviewPage,
   tasksPage,
+  taskPage,
+  incidentsPage,
   incidentPage,
   reportsPage,
   newReportPage,

@@ -46,8 +46,17 @@ function pressed(event) {
   document.getElementById('search')?.focus()
 }
 
+/** The server does not know the colours of the system: the button offers the other ones. */
+function offerColours() {
+  const button = document.querySelector('button[name=theme]')
+  if (button === null) return
+  button.value = root.dataset.bsTheme === 'dark' ? 'light' : 'dark'
+  button.textContent = `${button.value === 'dark' ? 'Dark' : 'Light'} colours`
+}
+
 document.addEventListener('DOMContentLoaded', () => {
   improve(document)
+  offerColours()
   document.addEventListener('keydown', pressed)
   document.addEventListener('click', (event) => {
     const button = event.target.closest('.copy')

@@ -19,8 +19,9 @@ import { pageOf, sentenceOf, show } from '../views/page.js'
 
 const page = pageOf(
   'Your account',
-  `<p>Signed in as <strong>{{email}}</strong>.{{#unless waitlisted}} <a href="/">Open the dashboard</a>{{/unless}}</p>
-{{#if waitlisted}}<p>You are on the waiting list: your personal workspace opens when the operator of this platform releases your account.
+  `<p>Signed in as <strong>{{email}}</strong>.</p>
+{{#unless waitlisted}}<p><a href="/">Open the dashboard</a></p>
+{{/unless}}{{#if waitlisted}}<p>You are on the waiting list: your personal workspace opens when the operator of this platform releases your account.
 You can accept invitations to other workspaces here at once.</p>
 {{/if}}{{#if message}}<p class="message" role="status">{{message}}</p>{{/if}}
 {{#each offers}}<form method="post" action="/account" class="offer">

@@ -138,7 +138,7 @@ describe('a browser session', () => {
   it('begins with the button of the link page, and sets a cookie that scripts cannot read', async () => {
     const token = await linkFor('browser@example.org')
     const response = await open(token, { origin: site.platform.url })
-    expect(response.status).toBe(200)
+    expect([response.status, response.headers.get('location')]).toEqual([303, '/'])
     const set = response.headers.getSetCookie()
     expect(set.find((cookie) => cookie.startsWith('svc_access='))).toMatch(/HttpOnly.*SameSite=Lax/)
     expect(set.find((cookie) => cookie.startsWith('svc_csrf='))).not.toContain('HttpOnly')

@@ -119,6 +119,7 @@ describe('a sign-in link', () => {
     const pressed = await fetch(`${site.platform.url}/auth/magic-link`, {
       method: 'POST',
       body: new URLSearchParams({ token }),
+      redirect: 'manual',
     })
     expect(pressed.headers.getSetCookie().length).toBe(2)
     const again = await fetch(`${site.platform.url}/auth/magic-link?token=${token}`)

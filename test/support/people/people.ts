@@ -73,5 +73,5 @@ export function csrfIn(page: string): string {
 export async function browserOf(platform: TestPlatform, mails: MailServer, email: string): Promise<string> {
   await platform.call('POST', '/auth/magic-link', { as: null, body: { email } })
   const body = new URLSearchParams({ token: await mails.tokenFor(email) })
-  return cookieOf(await fetch(`${platform.url}/auth/magic-link`, { method: 'POST', body }))
+  return cookieOf(await fetch(`${platform.url}/auth/magic-link`, { method: 'POST', body, redirect: 'manual' }))
 }

@@ -55,7 +55,7 @@ the record is whole. An auditor can verify it without this platform.</p><a class
 `)
 const madeBy = piece('{{by}} <span class="text-secondary d-block">{{at}}</span>')
 const download = piece(
-  '<a href="/api/v1/reports/{{id}}/download" download>Download</a> <span class="text-secondary">{{size}}</span>',
+  '<a href="/api/v1/reports/{{id}}/download" download>Download</a> <span class="text-secondary text-nowrap">{{size}}</span>',
 )
 
 /** A size as people read it. */

@@ -65,7 +65,7 @@ export const askErasure: Act = async (visit, form) => {
       'Copies elsewhere are not reached, such as backups, earlier bundles and the traces of local engines. The answer lists them.',
     ],
     act: 'erase',
-    button: 'Erase for ever',
+    button: 'Erase the data',
     back: paths.retention(),
     fields: { by, value, legal_basis },
   }
@@ -108,7 +108,7 @@ async function taskEffects({ api: { read } }: Visit, task_id: string): Promise<(
 const maxTasks = 100
 
 const effectsView = piece(
-  'The payloads of {{steps}} of the task are erased, and the step names in its violations and incidents.',
+  'The payloads of {{steps}} of the task and of its incidents are erased, and the step names in its violations.',
 )
 
 /** Shows the result once: the places that the erasure did not reach are the work of the person. */

@@ -31,7 +31,7 @@ async function show(visit: Visit): Promise<Shown> {
       { head: 'Change', cell: (one) => buttons(one, state(one)) },
     ],
     api_keys,
-    'There is no API key yet. Create one below: agents use it to register and to send their steps.',
+    'No API key was created yet. Create one below: agents use it to register and to send their steps.',
   )
   return settings(visit, 'keys', card('API keys', list), card('Create a key', creation(visit)))
 }

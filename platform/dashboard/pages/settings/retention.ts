@@ -62,8 +62,8 @@ function changing({ retention_days }: Retention, days: number): Question {
     title: `Keep entries for ${counted(days, 'day')} instead of ${number(retention_days)}?`,
     effects: isShorter
       ? [
-          `Entries that are older than ${counted(days, 'day')} are archived as a bundle and then deleted, in whole months, within an hour.`,
-          'Deleted entries cannot be restored into the log. The archive can be verified and reported on.',
+          `Whole months of entries that are older than ${counted(days, 'day')} are archived as a bundle and then deleted, within an hour.`,
+          'Deleted entries cannot be restored into the log. Their archive can still be verified.',
           'Entries on hold and entries of running tasks stay.',
         ]
       : [
@@ -97,7 +97,7 @@ function releasing({ id, task_id, reason }: Hold): Question {
     title: task_id === null ? 'Release the hold on all entries?' : `Release the hold on the task ${task_id}?`,
     effects: [
       `The hold was placed for this reason: ${reason}`,
-      'Entries that no other hold covers can be erased again. Those that are older than the retention are deleted within an hour.',
+      'Entries that no other hold covers can be erased again, and are deleted when they are older than the retention.',
       'The hold stays in the list as released.',
     ],
     act: 'release',
@@ -139,7 +139,7 @@ const holdView =
   piece(`<p>A hold keeps the entries of a task, or all entries, from erasure and deletion, such as while a complaint is open.
 {{active}}, {{all}}.</p>{{list}}
 {{#if mayChange}}<form method="post" class="bar mt-3 mb-0"><input type="hidden" name="csrf" value="{{csrf}}">
-<div><label class="form-label" for="hold-task">Task id, or empty for all</label><input class="form-control" id="hold-task" name="task_id" value="{{task_id}}" maxlength="200"></div>
+<div><label class="form-label" for="hold-task">Task id (empty: all)</label><input class="form-control" id="hold-task" name="task_id" value="{{task_id}}" maxlength="200"></div>
 <div class="flex-fill"><label class="form-label" for="reason">Reason</label><input class="form-control" id="reason" name="reason" value="{{reason}}" maxlength="500" required></div>
 <button class="btn btn-primary" name="act" value="hold">Place the hold</button></form>{{/if}}`)
 
