@@ -139,7 +139,7 @@ function helpFor({ code }: PlatformError, { person: { role, is_suspended } }: Vi
 const help =
   piece(`{{#if lacksRight}}<p>An owner or admin can change your role: they are among the <a class="text-link" href="{{members}}">members of the workspace</a>.</p>
 {{/if}}<p>If this belongs to another workspace of yours, switch to that workspace on the page of
-<a href="/account">your account</a>, then open this link again.</p>`)
+<a class="text-link" href="/account">your account</a>, then open this link again.</p>`)
 
 /** The message of an error, with every wrong field. */
 function messageOf({ message, errors }: PlatformError): string {

@@ -45,6 +45,12 @@ describe.skipIf(browser === null)('in a browser', () => {
     if (pictures !== undefined) await page.screenshot({ path: join(pictures, `${name}.png`) })
   }
   const heading = () => page.textContent('h1')
+  /** After the button of a link the browser leaves the page of the link. */
+  const signedInAs = async (email: string) => {
+    await page.waitForURL(({ pathname }) => !pathname.startsWith('/auth/'))
+    await page.goto(`${platform.url}/account`)
+    expect(await page.textContent('main')).toContain(`Signed in as ${email}.`)
+  }
 
   it('a link signs in by its button, once', async () => {
     await platform.call('POST', '/auth/magic-link', { as: null, body: { email: 'mia@example.org' } })
@@ -52,7 +58,7 @@ describe.skipIf(browser === null)('in a browser', () => {
     await page.goto(link)
     await picture('sign-in')
     await page.click('button')
-    await page.waitForURL(`${platform.url}/`)
+    await signedInAs('mia@example.org')
     await picture('signed-in')
     const cookies = await context.cookies()
     expect(cookies.map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite]).sort()).toEqual([
@@ -134,7 +140,7 @@ describe.skipIf(browser === null)('in a browser', () => {
     expect(await page.textContent('main')).toContain('If the address is correct, a link is sent by mail.')
     await page.goto(`${platform.url}/auth/magic-link?token=${await mails.tokenFor('noah@example.org')}`)
     await page.click('button')
-    await page.waitForURL(`${platform.url}/`)
+    await signedInAs('noah@example.org')
   })
 
   it('an account ends with its address and a button', async () => {

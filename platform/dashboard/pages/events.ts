@@ -73,7 +73,8 @@ function subjectOf({ kind, subject_kind, subject_id }: AuditEvent, nameOf: Named
   const isPerson = subject_kind === 'member' || subject_kind === 'person'
   const name = nameOf(`${isPerson ? 'person' : subject_kind}:${subject_id}`)
   const isNamed = isPerson && !name.toHTML().includes(`person:`)
-  const href = page === undefined ? null : page(subject_id)
+  // A person who left has no page.
+  const href = page === undefined || (isPerson && !isNamed) ? null : page(subject_id)
   const shown = isNamed ? (href === null ? name : link(href, name)) : id(subject_id, href)
   return joined([kindLabel({ kind: subject_kind.replaceAll('_', ' ') }), shown])
 }

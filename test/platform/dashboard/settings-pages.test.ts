@@ -152,7 +152,7 @@ describe('the page of a member', () => {
   it('says what an act does before it is done', async () => {
     const { id, email } = await guest('asked')
     const { text } = await team.look(`${page(id)}?confirm=remove`)
-    expect(text).toContain(`Remove: ${email}?`)
+    expect(text).toContain(`Remove ${email}?`)
     expect(text).toContain('loses access to this workspace at their next request')
     expect(await roleOf(id)).toBe('member')
     expect((await team.look(`${page(id)}?confirm=remove`, 'auditor')).text).not.toContain('value="remove"')

@@ -6,6 +6,7 @@ import { type Named, peopleOf } from '../../people.js'
 import { hash, id, link, number, piece, text, time } from '../../views/html.js'
 import { card, copyable, facts, question } from '../../views/pieces.js'
 import type { Act, Shown, Visit } from '../../visit.js'
+import { checkpointOf } from '../settings/log.js'
 import { formatTexts, isInProgress, periodOf, stateOf } from './report-texts.js'
 import { sizeOf } from './reports.js'
 
@@ -19,12 +20,12 @@ async function show(visit: Visit): Promise<Shown> {
   const mayDelete = visit.api.may('delete', at)
   const shown = (content: { toHTML: () => string }) => ({ title, place: 'reports', content: content.toHTML() })
   if (query.confirm === 'delete' && mayDelete) return shown(question(visit, deletion(report, path)))
-  const nameOf = await peopleOf(visit)
+  const [nameOf, isSigned] = await Promise.all([peopleOf(visit), isEvidenceSigned(visit, report)])
   const content = view({
     facts: facts(factsOf(report, nameOf)),
-    live: isInProgress(report) ? visit.here : '',
+    live: isInProgress(report) || (report.status === 'ready' && !isSigned) ? visit.here : '',
     state: stateOf(report),
-    ...fileOf(report),
+    ...fileOf(report, isSigned),
     verify: report.status === 'ready' ? verification(report, visit.url) : '',
     delete_href: mayDelete ? address(path, { confirm: 'delete' }) : '',
     delete_label: isInProgress(report) ? 'Cancel and delete' : 'Delete',
@@ -39,15 +40,20 @@ const view =
 {{#if waits}}<p class="mb-0">{{waits}}</p>{{/if}}
 {{#if failure}}<p class="lines mb-0"><bdi>{{failure}}</bdi></p><p class="mt-2 mb-0"><a class="btn btn-primary" href="{{again}}">Make it again</a></p>{{/if}}
 {{#if download}}<div class="btn-list"><a class="btn btn-primary" href="{{download}}" download>Download the {{format}} ({{size}})</a>
-<a class="btn" href="{{bundle}}" download>Download the evidence bundle</a></div>
-<p class="form-hint mt-2 mb-0">The bundle holds every entry that the report reads, and the entry with the SHA-256 of its file.
-The download is possible once that entry is signed, a few seconds after the report is ready.</p>{{/if}}
+{{#if bundle}}<a class="btn" href="{{bundle}}" download>Download the evidence bundle</a>{{/if}}</div>
+<p class="form-hint mt-2 mb-0">{{#unless bundle}}The evidence bundle is ready in a few seconds, once the log with this report is signed. {{/unless}}The bundle holds every entry
+that the report reads, and the entry with the SHA-256 of its file.</p>{{/if}}
 </div></section>{{verify}}</div>
 <div class="col-lg-5"><section class="card"><div class="card-body">{{facts}}</div></section>
 {{#if delete_href}}<p class="no-print"><a class="btn btn-sm btn-outline-danger" href="{{delete_href}}">{{delete_label}} …</a></p>{{/if}}</div></div>
 `)
 
-function fileOf(report: Report) {
+/** A bundle exists once a checkpoint covers the entry with the SHA-256 of the file. */
+async function isEvidenceSigned(visit: Visit, { log_index }: Report): Promise<boolean> {
+  return log_index !== null && log_index < ((await checkpointOf(visit))?.size ?? 0)
+}
+
+function fileOf(report: Report, isSigned: boolean) {
   const { id: report_id, status, error, bytes, format, from, to, by, agent_ids } = report
   const isReady = status === 'ready'
   const again = { from: from.slice(0, 10), to: to.slice(0, 10), format, by, agent_ids: agent_ids?.join(',') }
@@ -60,7 +66,7 @@ function fileOf(report: Report) {
     download: isReady ? `${api`/api/v1/reports/${report_id}`}/download` : '',
     format: formatTexts[format],
     size: sizeOf(bytes),
-    bundle: isReady ? address('/api/v1/log/bundle', { report: report_id }) : '',
+    bundle: isReady && isSigned ? address('/api/v1/log/bundle', { report: report_id }) : '',
   }
 }
 

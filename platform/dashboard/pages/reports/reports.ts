@@ -31,7 +31,8 @@ export const reports: Listing<Report> = {
     { head: 'Format', cell: ({ format }) => text(formatTexts[format]) },
     {
       head: 'Agents',
-      cell: ({ agent_ids }) => text(agent_ids === null ? 'all' : number(agent_ids.length)),
+      cell: ({ id, agent_ids }) =>
+        agent_ids === null ? text('all') : link(paths.report(id), number(agent_ids.length)),
     },
     { head: 'SHA-256', cell: ({ sha256 }) => hash(sha256) },
     {
@@ -46,12 +47,14 @@ export const reports: Listing<Report> = {
     },
   ],
   empty: 'No report was made yet. Make one of the last 30 days: it states what was governed and what went wrong.',
-  above: async ({ api: { may } }) => (may('post', '/api/v1/reports') ? make({ href: paths.new_report() }) : nothing),
+  above: async ({ api: { may } }) =>
+    may('post', '/api/v1/reports') ? make({ href: paths.new_report(), log: paths.log() }) : nothing,
 }
 
 const make =
   piece(`<div class="lead-bar"><p>A report states for one period which agents were governed, what went wrong, who answered, and whether
-the record is whole. An auditor can verify it without this platform.</p><a class="btn btn-primary" href="{{href}}">Make a report</a></div>
+the record is whole. An auditor can verify it without this platform.
+The evidence of a period without a report is on the page <a class="text-link" href="{{log}}">Log</a>.</p><a class="btn btn-primary" href="{{href}}">Make a report</a></div>
 `)
 const madeBy = piece('{{by}} <span class="text-secondary d-block">{{at}}</span>')
 const download = piece(

@@ -24,7 +24,7 @@ async function show(visit: Visit): Promise<Shown> {
 }
 
 /** Null before the first one is published. */
-async function checkpointOf({ api }: Visit): Promise<LogCheckpoint | null> {
+export async function checkpointOf({ api }: Visit): Promise<LogCheckpoint | null> {
   try {
     return await api.read('log-checkpoint', '/api/v1/log/checkpoint')
   } catch (error) {

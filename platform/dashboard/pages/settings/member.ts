@@ -69,6 +69,8 @@ const roleView = piece(`<form method="post"><input type="hidden" name="csrf" val
 interface MemberAct {
   readonly name: 'admin' | 'suspend' | 'unsuspend' | 'remove' | 'transfer' | 'successor'
   readonly label: string
+  /** The question, without the address of the person. */
+  readonly asks: string
   readonly about: string
   readonly effects: readonly string[]
   readonly isFinal: boolean
@@ -80,6 +82,7 @@ const memberActs: readonly MemberAct[] = [
   {
     name: 'admin',
     label: 'Offer the role admin',
+    asks: 'Offer the role admin to',
     about: 'An admin looks after people, keys, retention and erasures.',
     effects: ['The person becomes an admin once they accept the offer on the page of their account.', week],
     isFinal: false,
@@ -87,16 +90,18 @@ const memberActs: readonly MemberAct[] = [
   {
     name: 'successor',
     label: 'Name as successor',
+    asks: 'Name as your successor:',
     about: 'The successor becomes the owner when the owner leaves.',
     effects: [
       'The person is asked to accept. Their role does not change before you leave or end your account.',
-      'You can revoke this later, also after it was accepted.',
+      'The offer can be accepted for seven days. You can revoke it later, also after it was accepted.',
     ],
     isFinal: false,
   },
   {
     name: 'transfer',
-    label: 'Transfer the ownership',
+    label: 'Offer the ownership',
+    asks: 'Offer the ownership of the workspace to',
     about: 'The person becomes the owner in your place.',
     effects: [
       'Once the person accepts, they are the owner and you become an admin.',
@@ -108,6 +113,7 @@ const memberActs: readonly MemberAct[] = [
   {
     name: 'suspend',
     label: 'Suspend',
+    asks: 'Suspend',
     about: 'A suspended member keeps their role, but has no access.',
     effects: [
       'The person loses access to this workspace at their next request.',
@@ -119,6 +125,7 @@ const memberActs: readonly MemberAct[] = [
   {
     name: 'unsuspend',
     label: 'End the suspension',
+    asks: 'End the suspension of',
     about: 'The person has access again, with the same role.',
     effects: ['The person has access at their next request.'],
     isFinal: false,
@@ -126,6 +133,7 @@ const memberActs: readonly MemberAct[] = [
   {
     name: 'remove',
     label: 'Remove',
+    asks: 'Remove',
     about: 'A removed member needs a new invitation to return.',
     effects: [
       'The person loses access to this workspace at their next request.',
@@ -156,8 +164,8 @@ function viewOf({ name, label, about, isFinal }: MemberAct, path: string) {
 const actsView = piece(`<ul class="acts">{{#each acts}}<li><span>{{about}}</span>
 <a class="btn{{#if isFinal}} btn-outline-danger{{/if}}" href="{{href}}">{{label}} …</a></li>{{/each}}</ul>`)
 
-function questionOf({ name, label, effects, isFinal }: MemberAct, { email }: Member, path: string): Question {
-  return { title: `${label}: ${email}?`, effects, act: name, button: label, back: path, isFinal }
+function questionOf({ name, label, asks, effects, isFinal }: MemberAct, { email }: Member, path: string): Question {
+  return { title: `${asks} ${email}?`, effects, act: name, button: label, back: path, isFinal }
 }
 
 /** The act on the member of the address. */
