@@ -39,11 +39,16 @@ export const events: Listing<AuditEvent> = {
       cell: ({ actor_kind, actor_id }, filter, nameOf) =>
         link(address('/events', { ...filter, actor: actor_id }), nameOf(`${actor_kind}:${actor_id}`)),
     },
-    { head: 'Subject', cell: (event, _filter, nameOf) => subjectOf(event, nameOf) },
-    { head: 'Details', cell: (event) => detailsOf(event) },
+    {
+      head: 'Subject',
+      cell: (event, _filter, nameOf) => unfolding({ subject: subjectOf(event, nameOf), details: detailsOf(event) }),
+    },
   ],
   empty: 'No event was recorded yet. Every change of the workspace, such as a new policy or member, appears here.',
 }
+
+/** The details unfold to the width of the column. */
+const unfolding = piece('<div class="unfolding"><span>{{subject}}</span>{{details}}</div>')
 
 /** The page of a subject, by its kind. */
 const pages: Readonly<Record<string, (id: string) => string>> = {
@@ -91,8 +96,7 @@ function detailsOf({ id: event_id, log_index, data, subject_id, kind }: AuditEve
   })
 }
 
-const details =
-  piece(`<details class="details"><summary>Show<span class="visually-hidden"> details of {{kind}}</span></summary>{{data}}
+const details = piece(`<details><summary>Details<span class="visually-hidden"> of {{kind}}</span></summary>{{data}}
 <p class="mb-1">Entry {{index}} of the log, event {{event}}</p><a href="{{all}}">All events of this subject</a></details>`)
 
 export const eventsPage = listPage(events)

@@ -139,7 +139,10 @@ describe('the page of a report', () => {
     const id = await make({ to: '2026-03-02' })
     await reportIn(team.platform, id, 'ready')
     const auditor = await team.look(`/reports/${id}?confirm=delete`, 'auditor')
-    expect([auditor.status, /value="delete"|href="[^"]*confirm/.test(auditor.text.split('<main')[1] ?? '')]).toEqual([200, false])
+    expect([auditor.status, /value="delete"|href="[^"]*confirm/.test(auditor.text.split('<main')[1] ?? '')]).toEqual([
+      200,
+      false,
+    ])
     expect((await team.press(`/reports/${id}`, { act: 'delete' }, 'auditor')).status).toBe(403)
     expect((await team.look(`/reports/${id}`)).text).toContain(`href="/reports/${id}?confirm&#x3D;delete"`)
     const asked = await team.look(`/reports/${id}?confirm=delete`, 'admin')
