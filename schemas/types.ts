@@ -1723,6 +1723,10 @@ export interface DryRunReport {
       verb: string | null
       step_name: string | null
       /**
+       * false: the step was recorded as blocked, so that it did not happen
+       */
+      happened: boolean
+      /**
        * block or ask
        */
       outcome: 'allow' | 'warn' | 'ask' | 'block'
@@ -1753,6 +1757,10 @@ export interface DryRunReport {
       step_type: string
       verb: string | null
       step_name: string | null
+      /**
+       * false: the step was recorded as blocked, so that it did not happen
+       */
+      happened: boolean
       /**
        * under the old policies
        */
@@ -1801,6 +1809,10 @@ export interface DryRunRequest {
   policy?: {
     [k: string]: unknown
   }
+  /**
+   * with `policy`: the id of the policy whose place it takes, as PATCH changes it; null: of none, as POST adds it. Default: of all of the same `name`
+   */
+  in_place_of?: number | null
   /**
    * path of `manifest` in the answer; default manifest.yaml
    */

@@ -30552,7 +30552,8 @@ function placeOf({ task_id, source, one_source }, evaluated, step) {
 		step,
 		step_type,
 		verb: verb ?? null,
-		step_name: step_name ?? null
+		step_name: step_name ?? null,
+		happened: !isBlocked(evaluated)
 	};
 }
 

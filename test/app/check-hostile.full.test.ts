@@ -102,6 +102,7 @@ function factsWith(words: readonly string[], kind: number): CheckFacts {
       step_type: word(index),
       verb: 'POST',
       step_name: word(index + 4),
+      happened: true,
       before: 'allow',
       after: 'block',
       policies: [

@@ -71,6 +71,7 @@ const impact: ImpactReport = {
         step_type: `${secret}.call`,
         verb: `${secret}`,
         step_name: `${secret}_step`,
+        happened: true,
         before: 'allow' as const,
         after: 'block' as const,
         policies: [

@@ -1,5 +1,5 @@
 // The result of a replay: tasks by outcome, first blocks, and steps whose outcome differs between two policy sets.
-import type { Step } from '@svc/schemas'
+import { isBlocked, type Step } from '@svc/schemas'
 import type { Decision } from '../../policy/evaluate.js'
 import { causesOf, differencesOf } from './causes.js'
 import { createList } from './list.js'
@@ -92,5 +92,6 @@ function placeOf({ task_id, source, one_source }: ReplayedTask, evaluated: Step,
     step_type,
     verb: verb ?? null,
     step_name: step_name ?? null,
+    happened: !isBlocked(evaluated),
   }
 }

@@ -17,6 +17,8 @@ export interface StepPlace {
   readonly step_type: string
   readonly verb: string | null
   readonly step_name: string | null
+  /** False for a step that was recorded as blocked: it did not happen. */
+  readonly happened: boolean
 }
 
 /** Applications of a policy and their results. All numbers but the two of tasks are numbers of steps. */

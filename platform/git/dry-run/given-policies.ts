@@ -11,34 +11,39 @@ export interface GivenPolicies {
   readonly policies: ReplayPolicies
   /** To compare with, in place of the same policies in effect; null for the policies in effect. */
   readonly against: ReplayPolicies | null
-  readonly replaces: (policy: Pick<Policy, 'name' | 'manifest_name'>) => boolean
+  readonly replaces: (policy: Pick<Policy, 'id' | 'name' | 'manifest_name'>) => boolean
   readonly warnings: readonly Finding[]
 }
 
 /** The request; a body of POST /api/v1/policies is its `policy`, on the tasks of its agent. */
 export function withPolicy(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !isPolicyBody(body)) return body
-  const { tasks, from, to, ...policy } = body as JsonMap
+  const { tasks, from, to, in_place_of, ...policy } = body as JsonMap
   return {
     policy,
     ...(tasks !== undefined && { tasks }),
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),
+    ...(in_place_of !== undefined && { in_place_of }),
     ...(policy.agent_id != null && { agent_id: policy.agent_id }),
   }
 }
 
 /** Throws INVALID with every finding that is an error. */
 export function givenPolicies(request: DryRunRequest): GivenPolicies {
-  const { manifest, manifests, against = [], policy, file = 'manifest.yaml' } = request
+  const { manifest, manifests, against = [], policy, in_place_of, file = 'manifest.yaml' } = request
   const given = [manifest, manifests, policy].filter((one) => one !== undefined)
   if (given.length !== 1) {
     const message = given.length === 0 ? 'is missing: send' : 'is not alone: send only one of'
     throw invalid([{ path: 'manifest', message: `${message} \`manifest\`, \`manifests\` or \`policy\`` }])
   }
+  if (in_place_of !== undefined && policy === undefined)
+    throw invalid([
+      { path: 'in_place_of', message: 'goes with `policy`: manifests take the place of those of their names' },
+    ])
   if (manifest !== undefined) return ofManifests([readAt({ manifest, file }, 'manifest')], listed(against, 'against'))
   if (manifests !== undefined) return ofManifests(listed(manifests, 'manifests'), listed(against, 'against'))
-  if (against.length === 0) return ofPolicy(policy ?? {})
+  if (against.length === 0) return ofPolicy(policy ?? {}, in_place_of)
   throw invalid([{ path: 'against', message: 'goes with manifests: send `manifest` or `manifests`, not `policy`' }])
 }
 
@@ -53,7 +58,7 @@ function ofManifests(given: readonly Readable[], against: readonly Readable[]): 
 }
 
 /** The policy as POST /api/v1/policies would put it in force: for its agent, and for agents of exactly its level. */
-function ofPolicy(body: JsonMap): GivenPolicies {
+function ofPolicy(body: JsonMap, in_place_of: number | null | undefined): GivenPolicies {
   const { policy } = readNewPolicy(body, 'policy')
   const { agent_id, risk_classification: level } = policy
   const given = { policy: { ...policy, ...byHand, id: 1, version: 1 }, file: null, line: null }
@@ -66,7 +71,9 @@ function ofPolicy(body: JsonMap): GivenPolicies {
     keyOf: (agent) => String(applies(agent)),
     onAgent: ({ policy: one }, agent) => (applies(agent) ? one : null),
   }
-  return { policies, against: null, replaces: ({ name }) => name === policy.name, warnings: [] }
+  const replaces: GivenPolicies['replaces'] = ({ id, name }) =>
+    in_place_of === undefined ? name === policy.name : id === in_place_of
+  return { policies, against: null, replaces, warnings: [] }
 }
 
 interface Readable extends ReplayManifest {
