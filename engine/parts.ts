@@ -93,7 +93,13 @@ export {
   type ReplayPolicy,
   samePolicies,
 } from './impact/replay/policies.js'
-export { createReplay, type Replay, type ReplayLine, type ReplayOptions } from './impact/replay/replay.js'
+export {
+  createReplay,
+  type EvaluatedStep,
+  type Replay,
+  type ReplayLine,
+  type ReplayOptions,
+} from './impact/replay/replay.js'
 export type { Cause, Flip, Listed, PolicyTally, ReplayResult, StepPlace } from './impact/replay/result.js'
 export { wilsonInterval } from './impact/wilson-interval.js'
 export { waivedUntil } from './manifest/agent/materialise.js'

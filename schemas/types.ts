@@ -1776,6 +1776,50 @@ export interface DryRunReport {
     }[]
   }
   /**
+   * the steps that violate the given `policy`, oldest tasks last; absent for manifests
+   */
+  violations?: {
+    /**
+     * all of them
+     */
+    total: number
+    /**
+     * those that were recorded as blocked
+     */
+    did_not_happen: number
+    /**
+     * @maxItems 100
+     */
+    listed: {
+      task_id: string
+      agent_id: string
+      /**
+       * number of the step
+       */
+      step: number | null
+      step_type: string
+      verb: string | null
+      step_name: string | null
+      /**
+       * false: the step was recorded as blocked, so that it did not happen
+       */
+      happened: boolean
+      /**
+       * outcome under the old policies
+       */
+      before: 'allow' | 'warn' | 'ask' | 'block'
+      /**
+       * outcome under the new policies
+       */
+      after: 'allow' | 'warn' | 'ask' | 'block'
+      /**
+       * of the violation
+       */
+      effect: 'blocks' | 'asks' | 'warns' | 'observed' | 'waived'
+      reason: string
+    }[]
+  }
+  /**
    * warnings about the given manifests, without those of `against`
    */
   findings: Finding[]

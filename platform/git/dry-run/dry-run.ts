@@ -14,6 +14,7 @@ import { lastTasks, type RecordedTask, type TaskFilter } from '../recorded/tasks
 import { isTooLong, type LeftOutReason, wholeTasks } from '../recorded/whole-tasks.js'
 import type { GivenPolicies } from './given-policies.js'
 import { dryRunReport } from './report.js'
+import { createViolationList } from './violations.js'
 
 export interface DryRunTasks extends TaskFilter {
   /** The maximum number of tasks. */
@@ -40,11 +41,13 @@ export async function dryRun(
   const { tasks, more, facts, effective } = await read((tx) => readInputs(scope, tx, wanted))
   const agents = new Map(tasks.map(({ task_id, agent_id }) => [task_id, agent_id]))
   const others = policiesInEffect(effective, (policy) => !given.replaces(policy))
+  const violations = given.policy === null ? null : createViolationList(given.policy, agents)
   const replay = createReplay({
     policies: together(others, given.policies),
     against: given.against === null ? policiesInEffect(effective, () => true) : together(others, given.against),
     agent: (task_id) => facts.get(agents.get(task_id) ?? '') ?? {},
     max_listed: 100,
+    ...(violations !== null && { onStep: violations.add }),
   })
   const left_out = new Map<NotReplayed, number>(more > 0 ? [['too_many', more]] : [])
   const policies = policiesPerStep(effective, given)
@@ -59,7 +62,8 @@ export async function dryRun(
       else if (isMetadataOnly(steps)) leaveOut('metadata_only')
       else await addSteps(replay, steps, at_once)
     }
-  return dryRunReport(replay.finish(), agents, left_out, given.warnings)
+  const report = dryRunReport(replay.finish(), agents, left_out, given.warnings)
+  return violations === null ? report : { ...report, violations: violations.result() }
 }
 
 /** The most policies that evaluate one step, of both sets. */

@@ -13,6 +13,8 @@ export interface GivenPolicies {
   readonly against: ReplayPolicies | null
   readonly replaces: (policy: Pick<Policy, 'id' | 'name' | 'manifest_name'>) => boolean
   readonly warnings: readonly Finding[]
+  /** The given policy; null for manifests. */
+  readonly policy: Pick<Policy, 'name' | 'severity' | 'scope'> | null
 }
 
 /** The request; a body of POST /api/v1/policies is its `policy`, on the tasks of its agent. */
@@ -54,6 +56,7 @@ function ofManifests(given: readonly Readable[], against: readonly Readable[]): 
     against: against.length === 0 ? null : policiesOfManifests(against),
     replaces: ({ manifest_name }) => manifest_name !== null && names.has(manifest_name),
     warnings: given.flatMap(({ warnings }) => warnings),
+    policy: null,
   }
 }
 
@@ -73,7 +76,7 @@ function ofPolicy(body: JsonMap, in_place_of: number | null | undefined): GivenP
   }
   const replaces: GivenPolicies['replaces'] = ({ id, name }) =>
     in_place_of === undefined ? name === policy.name : id === in_place_of
-  return { policies, against: null, replaces, warnings: [] }
+  return { policies, against: null, replaces, warnings: [], policy }
 }
 
 interface Readable extends ReplayManifest {

@@ -65,6 +65,32 @@ describe('a dry run of a policy', () => {
     expect(recorded_blocks).toBe(1)
   })
 
+  it('lists each step that violates the policy once, with its effect', async () => {
+    const at = { in_place_of: null }
+    const enforced = (await dryRun({ policy: { ...rule, name: 'x' }, ...at })).violations
+    const place = { task_id: 'refused', step_type: 'step.resource', verb: 'POST', step_name: 'refund' }
+    expect(enforced).toMatchObject({
+      total: 2,
+      did_not_happen: 1,
+      listed: [
+        { ...place, step: 2, happened: false, before: 'block', after: 'block', effect: 'blocks' },
+        { ...place, step: 3, happened: true, before: 'block', after: 'block', effect: 'blocks' },
+      ],
+    })
+    expect(enforced?.listed[0]?.reason).toContain('input.amount')
+    for (const [more, effect] of [
+      [{ mode: 'observe' }, 'observed'],
+      [{ severity: 'high' }, 'warns'],
+      [{ approval: {} }, 'asks'],
+    ] as const) {
+      const { violations } = await dryRun({ policy: { ...rule, ...more }, in_place_of: written.id })
+      expect(violations?.listed.map((one) => one.effect)).toEqual([effect, effect])
+    }
+    expect((await dryRun({ manifest: JSON.stringify({ name: 'M', version: '1', policies: [rule] }) })).violations).toBe(
+      undefined,
+    )
+  })
+
   it.each([
     { manifest: 'name: x', in_place_of: null },
     { policy: rule, in_place_of: 'one' },
