@@ -21,7 +21,7 @@ export interface DashboardPage {
   /** Returns what it shows, or the address of the page to go to instead. */
   readonly show: (visit: Visit) => Promise<Shown | string>
   /** The list that the page shows, which is downloaded at the same address with `.csv` or `.json`. */
-  readonly listing?: Listing
+  readonly listing?: Listing | ((visit: Visit) => Listing)
   /** By the value of the field `act`. */
   readonly acts?: Readonly<Record<string, Act>>
 }
@@ -37,7 +37,8 @@ export function dashboard(parts: PageParts, pages: readonly DashboardPage[]): Ro
         const visitor = await visitorOf(parts, request, null)
         if (visitor === null) return response.redirect(303, signInAddress(page.path))
         const visit = visitOf(parts, request, response, visitor, {})
-        await sendDownload(visit, page.listing as Listing, format, response)
+        const { listing } = page as Required<DashboardPage>
+        await sendDownload(visit, typeof listing === 'function' ? listing(visit) : listing, format, response)
       })
     router.get(page.path, async (request: Request, response: Response) => {
       rejectUnprintable(request)
@@ -95,7 +96,7 @@ async function answer(
   }
   try {
     const status = failed === null ? 200 : errorTable[failed.code].status
-    reply(status, await page(visit), failed === null ? '' : messageOf(failed))
+    reply(status, await page({ ...visit, errors: failed?.errors ?? [] }), failed === null ? '' : messageOf(failed))
   } catch (error) {
     const known = shownError(error)
     send(
@@ -167,6 +168,7 @@ function visitOf(parts: PageParts, request: Request, response: Response, visitor
     params: request.params as Record<string, string>,
     query: queryOf(request),
     form,
+    errors: [],
     csrf: parts.access_tokens.csrfOf(person.session_id),
     now: parts.clock(),
     url: parts.url(),

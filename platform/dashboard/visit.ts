@@ -1,4 +1,5 @@
 // One view of a page: the person, the address, the form that was sent, and what is shown.
+import type { FieldError } from '../errors.js'
 import type { PersonPrincipal } from '../http/principal.js'
 import type { Query } from '../http/query.js'
 import type { Api } from './api.js'
@@ -17,6 +18,8 @@ export interface Visit {
   readonly query: Query
   /** Values of the form that was rejected; empty for a page that is only read. */
   readonly form: Fields
+  /** Fields that the rejected form has wrong. */
+  readonly errors: readonly FieldError[]
   /** The token that the forms of the page send. */
   readonly csrf: string
   /** ms since the epoch */

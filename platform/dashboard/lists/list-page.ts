@@ -2,10 +2,9 @@
 import type { Query } from '../../http/query.js'
 import type { DashboardPage } from '../page.js'
 import { address, filterIn } from '../paths.js'
-import { type Named, peopleOf } from '../people.js'
 import { counted, type Html, link, nothing, number, piece, text } from '../views/html.js'
 import type { Shown, Visit } from '../visit.js'
-import { type Filter, type Listing, type Rows, readRows } from './listing.js'
+import { type Column, type Filter, type Listing, type Rows, readRows } from './listing.js'
 
 /** The page of a list; `acts` are those of its bulk form. */
 export function listPage<Row>(listing: Listing<Row>, acts: DashboardPage['acts'] = {}): DashboardPage {
@@ -13,25 +12,30 @@ export function listPage<Row>(listing: Listing<Row>, acts: DashboardPage['acts']
 }
 
 async function showList<Row>(visit: Visit, listing: Listing<Row>): Promise<Shown> {
-  const { place, title, limit = 50, skips = false, above } = listing
+  const { place, title } = listing
+  return { title, place, content: (await listOf(visit, listing)).toHTML() }
+}
+
+/** The list as a part of a page, whose address has its filter. */
+export async function listOf<Row>(visit: Visit, listing: Listing<Row>): Promise<Html> {
+  const { limit = 50, skips = false, above } = listing
   const { cursor, skip = '0' } = visit.query
   const filter = filterIn(visit.query)
   const page = skips ? { skip } : cursor === undefined ? {} : { cursor }
   const found = await readRows(visit, listing, filter, { limit: String(limit), ...page })
-  const nameOf = listing.people === true ? await peopleOf(visit) : text
-  const content = list({
+  const columns = typeof listing.columns === 'function' ? await listing.columns(visit) : listing.columns
+  return list({
     above: (await above?.(visit)) ?? nothing,
     pills: pillsOf(listing, filter),
     controls: controlsOf(listing, filter),
     chips: chipsOf(listing, filter),
-    table: found.rows.length === 0 ? emptyOf(listing, filter, page) : tableOf(visit, listing, found, filter, nameOf),
+    table: found.rows.length === 0 ? emptyOf(listing, filter, page) : tableOf(visit, listing, columns, found, filter),
     count: countText(found, Number(skip)),
     pages: pagesOf(listing, found, filter, page),
     live: listing.live !== undefined && found.rows.some(listing.live) ? visit.here : '',
     csv: address(`${listing.path}.csv`, filter),
     json: address(`${listing.path}.json`, filter),
   })
-  return { title, place, content: content.toHTML() }
 }
 
 const list = piece(`{{above}}{{pills}}{{controls}}{{chips}}
@@ -116,8 +120,13 @@ const chips = piece(`<ul class="pills" aria-label="Further filters">{{#each chip
 <a href="{{href}}" aria-label="Remove the filter {{text}}">×</a></li>{{/each}}</ul>
 `)
 
-function tableOf<Row>(visit: Visit, listing: Listing<Row>, { rows }: Rows<Row>, filter: Query, nameOf: Named): Html {
-  const { columns, bulk, title } = listing
+function tableOf<Row>(
+  visit: Visit,
+  { bulk, title }: Listing<Row>,
+  columns: readonly Column<Row>[],
+  { rows }: Rows<Row>,
+  filter: Query,
+): Html {
   const selects = bulk?.may(visit) === true
   const made = table({
     title,
@@ -126,7 +135,7 @@ function tableOf<Row>(visit: Visit, listing: Listing<Row>, { rows }: Rows<Row>, 
     rows: rows.map((row) => ({
       value: selects ? (bulk?.value(row) ?? '') : '',
       label: selects ? (bulk?.label(row) ?? '') : '',
-      cells: columns.map(({ head, cell, numeric = false }) => ({ head, numeric, cell: cell(row, filter, nameOf) })),
+      cells: columns.map(({ head, cell, numeric = false }) => ({ head, numeric, cell: cell(row, filter) })),
     })),
   })
   if (!selects) return made

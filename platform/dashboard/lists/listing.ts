@@ -1,14 +1,13 @@
 // A list as data: which endpoint gives its rows, its filters and columns. One function shows all lists, and one downloads them.
 import type { SchemaName } from '@svc/schemas'
 import type { Query } from '../../http/query.js'
-import type { Named } from '../people.js'
 import type { Html } from '../views/html.js'
 import type { Visit } from '../visit.js'
 
 export interface Column<Row> {
   readonly head: string
-  /** `filter` is the query that selected the row: links to a row keep it. `nameOf` names actors where the list has `people`. */
-  readonly cell: (row: Row, filter: Query, nameOf: Named) => Html
+  /** `filter` is the query that selected the row: links to a row keep it. */
+  readonly cell: (row: Row, filter: Query) => Html
   /** A column of numbers. */
   readonly numeric?: true
 }
@@ -38,7 +37,8 @@ export interface Listing<Row = never> {
   /** Selects what the list always selects. */
   readonly always?: Query
   readonly filters: readonly Filter[]
-  readonly columns: readonly Column<Row>[]
+  /** A function where cells show what the rows do not have, such as names of agents and people. */
+  readonly columns: readonly Column<Row>[] | ((visit: Visit) => Promise<readonly Column<Row>[]>)
   /** Queries that many people need: a label and the query. */
   readonly presets?: readonly (readonly [label: string, query: Query])[]
   /** Shown if there are no rows without a filter: what to do next. */
@@ -53,8 +53,6 @@ export interface Listing<Row = never> {
     /** Asks for a note. */
     readonly note?: string
   }
-  /** The list names members and keys, which are read once. */
-  readonly people?: true
   /** True for a row that changes soon: the browser reads the list again while it shows one. */
   readonly live?: (row: Row) => boolean
   /** Above the list, such as tabs. */

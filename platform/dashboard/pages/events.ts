@@ -3,7 +3,7 @@ import type { AuditEvent } from '@svc/schemas'
 import { listPage } from '../lists/list-page.js'
 import type { Listing } from '../lists/listing.js'
 import { address, paths } from '../paths.js'
-import type { Named } from '../people.js'
+import { type Named, peopleOf } from '../people.js'
 import { hash, id, joined, json, link, number, piece, text, time } from '../views/html.js'
 
 export const events: Listing<AuditEvent> = {
@@ -13,7 +13,6 @@ export const events: Listing<AuditEvent> = {
   schema: 'event-list',
   rows: 'events',
   endpoint: '/api/v1/events',
-  people: true,
   filters: [
     { kind: 'text', name: 'kind', label: 'Event or its beginning' },
     { kind: 'text', name: 'actor', label: 'Id of the actor' },
@@ -31,19 +30,22 @@ export const events: Listing<AuditEvent> = {
     ['Reports', { kind: 'report.' }],
     ['Log', { kind: 'log.' }],
   ],
-  columns: [
-    { head: 'Time', cell: ({ at }) => time(at) },
-    { head: 'Event', cell: ({ kind }, filter) => link(address('/events', { ...filter, kind }), kind) },
-    {
-      head: 'Actor',
-      cell: ({ actor_kind, actor_id }, filter, nameOf) =>
-        link(address('/events', { ...filter, actor: actor_id }), nameOf(`${actor_kind}:${actor_id}`)),
-    },
-    {
-      head: 'Subject',
-      cell: (event, _filter, nameOf) => unfolding({ subject: subjectOf(event, nameOf), details: detailsOf(event) }),
-    },
-  ],
+  columns: async (visit) => {
+    const nameOf = await peopleOf(visit)
+    return [
+      { head: 'Time', cell: ({ at }) => time(at) },
+      { head: 'Event', cell: ({ kind }, filter) => link(address('/events', { ...filter, kind }), kind) },
+      {
+        head: 'Actor',
+        cell: ({ actor_kind, actor_id }, filter) =>
+          link(address('/events', { ...filter, actor: actor_id }), nameOf(`${actor_kind}:${actor_id}`)),
+      },
+      {
+        head: 'Subject',
+        cell: (event) => unfolding({ subject: subjectOf(event, nameOf), details: detailsOf(event) }),
+      },
+    ]
+  },
   empty: 'No event was recorded yet. Every change of the workspace, such as a new policy or member, appears here.',
 }
 

@@ -121,6 +121,14 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${number(value)} ${value === 1 ? one : many}`
 }
 
+/** A sentence of ours in which backticks mark code. */
+export function ticked(sentence: string): Html {
+  const parts = sentence
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? `<code>${escaped(part)}</code>` : escaped(part)))
+  return made(parts.join(''))
+}
+
 /** A value as indented JSON. */
 export function json(value: unknown): Html {
   return made(`<pre class="json" tabindex="0"><code>${escaped(JSON.stringify(value, null, 2) ?? '')}</code></pre>`)

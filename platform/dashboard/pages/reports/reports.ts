@@ -1,9 +1,11 @@
 // The list of reports.
+
 import type { Report } from '@svc/schemas'
 import { listPage } from '../../lists/list-page.js'
 import type { Listing } from '../../lists/listing.js'
 import type { DashboardPage } from '../../page.js'
 import { paths } from '../../paths.js'
+import { peopleOf } from '../../people.js'
 import { hash, link, nothing, number, piece, text, time } from '../../views/html.js'
 import { formatTexts, isInProgress, periodOf, stateOf } from './report-texts.js'
 
@@ -14,7 +16,6 @@ export const reports: Listing<Report> = {
   schema: 'report-list',
   rows: 'reports',
   endpoint: '/api/v1/reports',
-  people: true,
   live: isInProgress,
   filters: [
     {
@@ -25,27 +26,29 @@ export const reports: Listing<Report> = {
     },
     { kind: 'choice', name: 'format', label: 'Format', values: Object.entries(formatTexts) },
   ],
-  columns: [
-    { head: 'Report', cell: (report) => link(paths.report(report.id), periodOf(report)) },
-    { head: 'State', cell: stateOf },
-    { head: 'Format', cell: ({ format }) => text(formatTexts[format]) },
-    {
-      head: 'Agents',
-      cell: ({ id, agent_ids }) =>
-        agent_ids === null ? text('all') : link(paths.report(id), number(agent_ids.length)),
-    },
-    { head: 'SHA-256', cell: ({ sha256 }) => hash(sha256) },
-    {
-      head: 'Made by',
-      cell: ({ requested_by, created_at }, _filter, nameOf) =>
-        madeBy({ by: nameOf(requested_by), at: time(created_at) }),
-    },
-    {
-      head: 'File',
-      cell: ({ id: report_id, status, bytes }) =>
-        status === 'ready' ? download({ id: report_id, size: sizeOf(bytes) }) : nothing,
-    },
-  ],
+  columns: async (visit) => {
+    const nameOf = await peopleOf(visit)
+    return [
+      { head: 'Report', cell: (report) => link(paths.report(report.id), periodOf(report)) },
+      { head: 'State', cell: stateOf },
+      { head: 'Format', cell: ({ format }) => text(formatTexts[format]) },
+      {
+        head: 'Agents',
+        cell: ({ id, agent_ids }) =>
+          agent_ids === null ? text('all') : link(paths.report(id), number(agent_ids.length)),
+      },
+      { head: 'SHA-256', cell: ({ sha256 }) => hash(sha256) },
+      {
+        head: 'Made by',
+        cell: ({ requested_by, created_at }) => madeBy({ by: nameOf(requested_by), at: time(created_at) }),
+      },
+      {
+        head: 'File',
+        cell: ({ id: report_id, status, bytes }) =>
+          status === 'ready' ? download({ id: report_id, size: sizeOf(bytes) }) : nothing,
+      },
+    ]
+  },
   empty: 'No report was made yet. Make one of the last 30 days: it states what was governed and what went wrong.',
   above: async ({ api: { may } }) =>
     may('post', '/api/v1/reports') ? make({ href: paths.new_report(), log: paths.log() }) : nothing,

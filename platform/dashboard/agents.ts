@@ -1,0 +1,27 @@
+// Names of agents, for pages about things that name an agent by its id.
+import type { Agent } from '@svc/schemas'
+import { paths } from './paths.js'
+import { type Html, link } from './views/html.js'
+import type { Visit } from './visit.js'
+
+/** Agents that one request lists. */
+const maxAgents = 200
+
+export interface Agents {
+  readonly listed: readonly Agent[]
+  /** False if the workspace has more agents than are listed. */
+  readonly complete: boolean
+  /** The name of an agent as a link; its id where it is not listed. */
+  readonly link: (agent_id: string) => Html
+}
+
+/** Reads the agents of the workspace once. */
+export async function agentsOf({ api: { read } }: Pick<Visit, 'api'>): Promise<Agents> {
+  const { agents, total } = await read('agent-list', '/api/v1/agents', { limit: String(maxAgents) })
+  const names = new Map(agents.map(({ agent_id, agent_key, name }) => [agent_id, name || agent_key]))
+  return {
+    listed: agents,
+    complete: agents.length >= total,
+    link: (agent_id) => link(paths.agent(agent_id), names.get(agent_id) ?? agent_id),
+  }
+}
