@@ -4,6 +4,7 @@ import type { Request, Response, Router } from 'express'
 import { assets } from './assets.js'
 import { type DashboardPage, dashboard } from './page.js'
 import { accountPage } from './pages/account.js'
+import { actionPages } from './pages/actions/pages.js'
 import { devicePage } from './pages/device.js'
 import { eventsPage } from './pages/events.js'
 import { incidentPage } from './pages/incident.js'
@@ -20,6 +21,7 @@ import { logPage } from './pages/settings/log.js'
 import { memberPage } from './pages/settings/member.js'
 import { membersPage } from './pages/settings/members.js'
 import { retentionPage } from './pages/settings/retention.js'
+import { policyPages } from './pages/policies/pages.js'
 import { signInPage } from './pages/sign-in.js'
 import { tasksPage } from './pages/tasks/list.js'
 import { taskPage } from './pages/tasks/task.js'
@@ -46,6 +48,8 @@ const workspacePages: readonly DashboardPage[] = [
   retentionPage,
   holdsPage,
   erasuresPage,
+  ...policyPages,
+  ...actionPages,
 ]
 
 export function pages(parts: PageParts): Router[] {
