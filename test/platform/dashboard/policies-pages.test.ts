@@ -128,6 +128,7 @@ describe('the page of a policy', () => {
     const { text } = await page.look(`/policies/${id}`)
     expect(readable(text)).toContain(`comes from the manifest ${manifest_name}`)
     expect(readable(text)).toContain('In the manifest: enforce.')
+    expect(readable(text)).toMatch(/In the manifest - name: .*rule_type: .*Line \d+ Assignment \d+/)
     expect(text).not.toContain(`/policies/${id}/delete`)
     const tried = await page.press(`/policies/${id}/delete`, 'delete')
     expect([tried.status, readable(tried.text)]).toEqual([409, expect.stringContaining('is from the manifest')])

@@ -13,6 +13,7 @@ import {
   json,
   link,
   number,
+  outside,
   piece,
   severity,
   text,
@@ -21,6 +22,7 @@ import {
 } from '../../views/html.js'
 import type { Act, Shown, Visit } from '../../visit.js'
 import { modeBadges, targetOf } from './list.js'
+import { type ManifestSource, manifestSourceOf } from './manifest-source.js'
 import { hintOf, labelOf } from './parameters.js'
 import { effectSentence, isOfStop, scopeLabels } from './words.js'
 
@@ -32,11 +34,12 @@ export function policyPath({ params }: Pick<Visit, 'params'>): string {
 async function show(visit: Visit): Promise<Shown> {
   const { read } = visit.api
   const policy = await read('policy', policyPath(visit))
-  const [{ rules }, agents, nameOf, found] = await Promise.all([
+  const [{ rules }, agents, nameOf, found, yaml] = await Promise.all([
     read('rule-list', '/api/v1/policies/rules'),
     agentsOf(visit),
     peopleOf(visit),
     incidentsOf(visit, policy.id),
+    manifestSourceOf(visit, policy),
   ])
   const rule = rules.find(({ name }) => name === policy.rule_type)
   const content = view({
@@ -53,7 +56,8 @@ async function show(visit: Visit): Promise<Shown> {
     parameters: parametersOf(policy, rule),
     found,
     facts: factsOf(policy, agents).map(([name, value]) => ({ name, value })),
-    source: sourceOf(policy, nameOf).map(([name, value]) => ({ name, value })),
+    source: sourceOf(policy, yaml, nameOf).map(([name, value]) => ({ name, value })),
+    yaml: yaml?.text ?? '',
     controls: policy.controls.map((control) => text(control)),
     acts: actsOf(visit, policy),
     links: linksOf(visit, policy),
@@ -73,7 +77,8 @@ const view = piece(`<div class="row"><div class="col-lg-8">
 {{#if notice}}<div class="alert alert-info">{{notice}}</div>
 {{/if}}<section class="card"><div class="card-header"><h2 class="card-title">Parameters</h2></div>
 <div class="card-body">{{#if parameters}}<dl class="facts">{{#each parameters}}<dt>{{label}}</dt><dd>{{value}}{{#if hint}}<div class="form-hint">{{hint}}</div>{{/if}}</dd>{{/each}}</dl>{{else}}<p class="mb-0">The policy sets no parameter: the rule works with its defaults.</p>{{/if}}</div></section>
-</div><div class="col-lg-4">
+{{#if yaml}}<section class="card"><div class="card-header"><h2 class="card-title">In the manifest</h2></div><div class="card-body"><pre class="json" tabindex="0"><code>{{yaml}}</code></pre></div></section>
+{{/if}}</div><div class="col-lg-4">
 <section class="card"><div class="card-header"><h2 class="card-title">Its incidents</h2></div>
 <ul class="list-group list-group-flush">{{#each found}}<li class="list-group-item d-flex justify-content-between"><span>{{label}}</span>{{count}}</li>{{/each}}</ul></section>
 <section class="card"><div class="card-header"><h2 class="card-title">Policy</h2></div>
@@ -172,13 +177,19 @@ function factsOf(policy: Policy, agents: Agents): (readonly [string, Html])[] {
   ]
 }
 
-function sourceOf(policy: Policy, nameOf: Named): (readonly [string, Html])[] {
+function sourceOf(policy: Policy, yaml: ManifestSource | null, nameOf: Named): (readonly [string, Html])[] {
   const { manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha } = policy
   if (manifest_id === null) return [['Written', text(isOfStop(policy) ? 'by a stop' : 'here, or by the API')]]
   return [
     ['Manifest', link(paths.policies({ manifest_id }), manifest_name ?? manifest_id)],
     ['Repository', text(manifest_repo ?? 'the library of the platform')],
     ['File', text(manifest_path)],
+    ...(yaml === null
+      ? []
+      : [
+          ['Line', yaml.href === null ? text(yaml.line) : outside(yaml.href, `${yaml.line}, at GitHub`)] as const,
+          ['Assignment', link(paths.assignment(yaml.assignment_id), yaml.assignment_id)] as const,
+        ]),
     ['Blob SHA', hash(manifest_sha)],
     ['Assigned', time(policy.manifest_assigned_at)],
     ['By', nameOf(policy.manifest_assigned_by)],
