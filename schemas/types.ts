@@ -2785,6 +2785,10 @@ export interface Incident {
   log_index: number
   agent_id: string
   /**
+   * The name of the agent now
+   */
+  agent_name: string
+  /**
    * null for a registration
    */
   task_id: string | null

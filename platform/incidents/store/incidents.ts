@@ -67,7 +67,7 @@ export async function addCounts(
   )
 }
 
-export type NewIncident = Omit<Incident, 'log_index' | 'reviewed_by' | 'note' | 'history' | 'state'>
+export type NewIncident = Omit<Incident, 'log_index' | 'agent_name' | 'reviewed_by' | 'note' | 'history' | 'state'>
 
 const types = {
   org_id: 'text',
@@ -131,7 +131,9 @@ function leafOf(id: string, incident: unknown): NewLeaf {
   return { type: 'incident', subject_id: id, data: { incident } }
 }
 
-export const incidentColumns = `id, log_index, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
+/** Of `incidents` without another name. */
+export const incidentColumns = `id, log_index, agent_id,
+  (select name from agents a where a.org_id = incidents.org_id and a.agent_id = incidents.agent_id) as agent_name, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
   scope, state, mode, risk_score, violation_details, occurrences, effect,
   json_build_object('blocked', blocked, 'executed', executed, 'unknown', occurrences - blocked - executed) as effects, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
   history`
@@ -193,10 +195,11 @@ export async function updateIncident(
 ): Promise<Incident | null> {
   const { state, reviewed_by, note, history } = change
   const [incident] = await tx.query<Incident>(
-    `update incidents i set state = $3, reviewed_by = $4, note = $5, history = $6
-     where i.org_id = $1 and i.id = $2 and ($3 not in ('open', 'active') or not exists (
-       select 1 from incidents o where o.org_id = i.org_id and o.id <> i.id and o.policy_id = i.policy_id
-         and o.agent_id = i.agent_id and o.task_id is not distinct from i.task_id and o.state in ('open', 'active')))
+    `update incidents set state = $3, reviewed_by = $4, note = $5, history = $6
+     where org_id = $1 and id = $2 and ($3 not in ('open', 'active') or not exists (
+       select 1 from incidents o where o.org_id = incidents.org_id and o.id <> incidents.id
+         and o.policy_id = incidents.policy_id and o.agent_id = incidents.agent_id
+         and o.task_id is not distinct from incidents.task_id and o.state in ('open', 'active')))
      returning ${incidentColumns}`,
     [scope.org_id, id, state, reviewed_by, note, JSON.stringify(history)],
   )

@@ -71,6 +71,14 @@ const rows: readonly [string, (incident: Incident, index: number) => boolean][] 
 ]
 
 describe('the list of incidents', () => {
+  it('names the agent of each', async () => {
+    const names = new Map(all.map(({ agent_id, agent_name }) => [agent_id, agent_name]))
+    const [agent_id = ''] = names.keys()
+    await platform.call('PATCH', `/api/v1/agents/${agent_id}`, { body: { name: 'Refund desk' } })
+    const renamed = (await list(`agent_id=${agent_id}&limit=1`)).incidents[0]
+    expect([names.size, names.get(agent_id) === 'Refund desk', renamed?.agent_name]).toEqual([3, false, 'Refund desk'])
+  })
+
   it('has more than one policy, agent and time to filter by', () => {
     for (const name of ['policy_id', 'agent_id', 'first_seen', 'task_id'] as const)
       expect(new Set(all.map((incident) => incident[name])).size).toBeGreaterThan(1)
