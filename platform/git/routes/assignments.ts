@@ -30,6 +30,7 @@ export const assignmentRoutes = [
       agent_id: parameters.text('assignments of one agent'),
       repo_id: parameters.id('assignments from one repository'),
       status: parameters.choice('status', valuesOf('assignment', 'status')),
+      held: parameters.flag('those with a version that waits for an approval, or with false the others'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,
     },

@@ -238,6 +238,8 @@ export async function listAssignments(
   const assignments = rowsOf(scope, tables)
     .whereNull('a.removed_at')
     .where(equal({ agent_id: filter.agent_id, repo_id: filter.repo_id }))
+  if (filter.held === 'true') assignments.whereNotNull('a.held_sha')
+  if (filter.held === 'false') assignments.whereNull('a.held_sha')
   if (filter.status !== undefined) assignments.whereRaw(`${status} = ?`, [filter.status])
   return page<Assignment>(tx, assignments, { columns, key: 'a.id', newest_first: false }, at)
 }

@@ -19,6 +19,12 @@ beforeAll(async () => {
 })
 afterAll(() => git.close())
 
+/** The assignments that a filter selects. */
+async function idsOf(filter: string): Promise<number[]> {
+  const { body } = await platform.call<AssignmentList>('GET', `/api/v1/assignments?limit=200&${filter}`)
+  return body.assignments.map(({ id }) => id)
+}
+
 const [one, two, three] = [{ name: 'one' }, { name: 'two' }, { name: 'three' }]
 
 describe('an assignment', () => {
@@ -215,10 +221,13 @@ describe('a push', () => {
       manifest_sha: made.manifest_sha,
       conditions: [{ kind: 'guard_tripped' }],
     })
+    expect(await idsOf('held=true')).toContain(made.id)
+    expect(await idsOf('held=false')).not.toContain(made.id)
     expect(await git.inForce(agent_id)).toEqual(before.map(({ name }) => name))
     expect((await git.change(made.id, 'approve', { manifest_sha: 'f'.repeat(40) })).status).toBe(409)
     const approved = await git.change(made.id, 'approve', { manifest_sha: held.held_sha })
     expect(approved.body).toMatchObject({ status: 'synced', manifest_sha: held.held_sha, conditions: [] })
+    expect(await idsOf('held=true')).not.toContain(made.id)
     expect((await git.change(made.id, 'approve')).status).toBe(409)
   })
 
