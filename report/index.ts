@@ -1,5 +1,6 @@
 // The public exports of @svc/report.
 export { readingOf, readingOfWork } from './bundle/readings.js'
+export { activityChart } from './charts/activity.js'
 export { maxCheckpoints } from './content/bounds.js'
 export type * from './content/messages.js'
 export type { MadeReport, ReportPlan } from './content/plan.js'

@@ -12,8 +12,13 @@ function bucketLabel(from: string, interval: Activity['interval']): string {
   return interval === 'month' ? `${name} ${year}` : `${Number(day)} ${name}`
 }
 
+/** The part of the activity that the chart of steps and violations shows. */
+export interface Course extends Pick<Activity, 'interval'> {
+  readonly buckets: readonly Pick<Activity['buckets'][number], 'from' | 'steps' | 'violations'>[]
+}
+
 /** Steps above, violations below, over the same days: two scales, because the one is a thousand times the other. */
-export function activityChart(activity: Activity, size: Size): string {
+export function activityChart(activity: Course, size: Size): string {
   const { buckets, interval, per } = grouped(activity)
   const data = buckets.map(({ from }) => bucketLabel(from, interval))
   const upper = Math.round(size.height * 0.48)
@@ -61,12 +66,12 @@ export function activityChart(activity: Activity, size: Size): string {
 const maxBars = 130
 
 /** Neighbours summed until the bars fit the chart; `per` says what one bar is. */
-function grouped({ buckets, interval }: Activity) {
+function grouped({ buckets, interval }: Course) {
   const size = Math.max(1, Math.ceil(buckets.length / maxBars))
   const groups = Array.from({ length: Math.ceil(buckets.length / size) }, (_, index) =>
     buckets.slice(index * size, (index + 1) * size),
   )
-  const total = (group: Activity['buckets'], name: 'steps' | 'violations') =>
+  const total = (group: Course['buckets'], name: 'steps' | 'violations') =>
     group.reduce((sum, bucket) => sum + bucket[name], 0)
   return {
     interval,

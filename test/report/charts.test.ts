@@ -18,7 +18,7 @@ const charts: Readonly<Record<string, () => string>> = {
   'hostile types of steps': () => stepTypesChart(hostileReport().activity.step_types, size),
   incidents: () => incidentsChart(data.incidents.counts, size),
   'a timeline': () => timelineStrip(period, intervals, { width: 300, height: 11 }),
-  nothing: () => activityChart({ interval: 'day', buckets: [], step_types: {} }, size),
+  nothing: () => activityChart({ interval: 'day', buckets: [] }, size),
 }
 
 /** How dark a colour is on a grey printer: 0 is black, 1 is white. */
