@@ -27,6 +27,7 @@ export const paths = {
   incidents: many('/incidents'),
   incident: one('/incidents'),
   groups: many('/incidents/groups'),
+  resolve_all: many('/incidents/resolve'),
   agents: many('/agents'),
   agent: one('/agents'),
   policies: many('/policies'),

@@ -5,10 +5,16 @@ import { address, filterIn } from '../paths.js'
 import { counted, type Html, link, nothing, number, piece, text } from '../views/html.js'
 import type { Shown, Visit } from '../visit.js'
 import { type Column, type Filter, type Listing, type Rows, readRows } from './listing.js'
+import { pillsOf, viewActs, viewsOf } from './views.js'
 
 /** The page of a list; `acts` are those of its bulk form. */
 export function listPage<Row>(listing: Listing<Row>, acts: DashboardPage['acts'] = {}): DashboardPage {
-  return { path: listing.path, listing, show: (visit) => showList(visit, listing), acts }
+  return {
+    path: listing.path,
+    listing,
+    show: (visit) => showList(visit, listing),
+    acts: { ...viewActs(listing), ...acts },
+  }
 }
 
 async function showList<Row>(visit: Visit, listing: Listing<Row>): Promise<Shown> {
@@ -22,11 +28,15 @@ export async function listOf<Row>(visit: Visit, listing: Listing<Row>): Promise<
   const { cursor, skip = '0' } = visit.query
   const filter = filterIn(visit.query)
   const page = skips ? { skip } : cursor === undefined ? {} : { cursor }
-  const found = await readRows(visit, listing, filter, { limit: String(limit), ...page })
-  const columns = typeof listing.columns === 'function' ? await listing.columns(visit) : listing.columns
+  const [found, views] = await Promise.all([
+    readRows(visit, listing, filter, { limit: String(limit), ...page }),
+    viewsOf(visit, listing),
+  ])
+  const all = typeof listing.columns === 'function' ? await listing.columns(visit) : listing.columns
+  const columns = all.filter(({ may }) => may?.(visit) !== false)
   return list({
     above: (await above?.(visit)) ?? nothing,
-    pills: pillsOf(listing, filter),
+    pills: pillsOf(visit, listing, views, filter),
     controls: controlsOf(listing, filter),
     chips: chipsOf(listing, filter),
     table: found.rows.length === 0 ? emptyOf(listing, filter, page) : tableOf(visit, listing, columns, found, filter),
@@ -42,24 +52,6 @@ const list = piece(`{{above}}{{pills}}{{controls}}{{chips}}
 <section class="card" id="live" aria-label="Rows"{{#if live}} hx-get="{{live}}" hx-trigger="every 3s" hx-select="#live" hx-target="#live" hx-swap="outerHTML"{{/if}}>{{table}}
 <div class="card-footer bar no-print"><span>{{count}}</span>{{pages}}
 <span class="push">Download all: <a href="{{csv}}" download>CSV</a> · <a href="{{json}}" download>JSON</a></span></div></section>
-`)
-
-/** Ready queries, the current one marked. */
-function pillsOf({ presets = [], path }: Listing<never>, filter: Query): Html {
-  const current = address('', filter)
-  const pills = presets.map(([label, query]) => ({
-    label,
-    href: address(path, query),
-    here: address('', query) === current,
-  }))
-  return pills.length === 0
-    ? nothing
-    : pillsView({ pills: [{ label: 'All', href: path, here: current === '' }, ...pills] })
-}
-
-const pillsView = piece(`<ul class="pills" aria-label="Views">
-{{#each pills}}<li><a class="btn btn-sm{{#if here}} btn-primary{{/if}}" href="{{href}}"{{#if here}} aria-current="true"{{/if}}>{{label}}</a></li>
-{{/each}}</ul>
 `)
 
 function controlsOf({ filters, path }: Listing<never>, filter: Query): Html {

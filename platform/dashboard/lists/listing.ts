@@ -10,6 +10,8 @@ export interface Column<Row> {
   readonly cell: (row: Row, filter: Query) => Html
   /** A column of numbers. */
   readonly numeric?: true
+  /** A column with acts is shown to those who may do them. */
+  readonly may?: (visit: Visit) => boolean
 }
 
 /** A control above the list; `name` is the parameter of the endpoint. */

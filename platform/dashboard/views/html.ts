@@ -129,6 +129,11 @@ export function ticked(sentence: string): Html {
   return made(parts.join(''))
 }
 
+/** A chart of the report package, which draws SVG whose texts are escaped. */
+export function chart(svg: string): Html {
+  return made(svg)
+}
+
 /** A value as indented JSON. */
 export function json(value: unknown): Html {
   return made(`<pre class="json" tabindex="0"><code>${escaped(JSON.stringify(value, null, 2) ?? '')}</code></pre>`)

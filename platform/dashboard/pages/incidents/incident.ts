@@ -1,11 +1,11 @@
 // The page of an incident, which mails and Slack messages link to: why it was raised, what to do, its history, and its moves.
 import { effectWords, type Incident, type IncidentOccurrence } from '@svc/schemas'
-import { PlatformError } from '../../errors.js'
-import type { Query } from '../../http/query.js'
-import { type IncidentMove, transitions } from '../../incidents/commands/move-incident.js'
-import type { DashboardPage } from '../page.js'
-import { address, api, filterIn, paths } from '../paths.js'
-import { type Named, peopleOf } from '../people.js'
+import { PlatformError } from '../../../errors.js'
+import { type IncidentMove, transitions } from '../../../incidents/commands/move-incident.js'
+import { neighboursOf } from '../../lists/neighbours.js'
+import type { DashboardPage } from '../../page.js'
+import { address, api, filterIn, paths } from '../../paths.js'
+import { type Named, peopleOf } from '../../people.js'
 import {
   badge,
   effectTexts,
@@ -20,8 +20,10 @@ import {
   state,
   text,
   time,
-} from '../views/html.js'
-import { type Act, field, type Shown, type Visit } from '../visit.js'
+} from '../../views/html.js'
+import { type Act, field, type Shown, type Visit } from '../../visit.js'
+import { evidenceOf } from './evidence.js'
+import { incidents } from './list.js'
 
 const maxOccurrences = 50
 
@@ -30,17 +32,23 @@ async function show(visit: Visit): Promise<Shown> {
   const path = api`/api/v1/incidents/${visit.params.id ?? ''}`
   const { cursor } = visit.query
   const incident = await read('incident', path)
-  const [occurrences, agent, nameOf] = await Promise.all([
+  const filter = filterIn(visit.query)
+  const row = { id: incident.id, filter, one: 'incident' }
+  const [occurrences, agent, nameOf, evidence, neighbours] = await Promise.all([
     read('incident-occurrence-list', `${path}/occurrences`, {
       limit: String(maxOccurrences),
       ...(cursor !== undefined && { cursor }),
     }),
     read('agent', api`/api/v1/agents/${incident.agent_id}`),
     peopleOf(visit),
+    evidenceOf(visit, incident),
+    neighboursOf(visit, incidents, row, (id) => paths.incident(id, filter)),
   ])
-  const here = (at?: string) => address(visit.path, { ...filterIn(visit.query), cursor: at })
+  const here = (at?: string) => address(visit.path, { ...filter, cursor: at })
   const content = view({
-    ...factsOf(incident, agent, filterIn(visit.query)),
+    ...factsOf(incident, agent),
+    neighbours,
+    evidence,
     ...formOf(visit, incident, may('post', `${path}/resolve`)),
     csrf: visit.csrf,
     occurrences: occurrences.occurrences.map((one) => occurrenceOf(one, incident)),
@@ -55,18 +63,20 @@ async function show(visit: Visit): Promise<Shown> {
   return { title: `Incident: ${incident.policy_name}`, place: 'incidents', content: content.toHTML() }
 }
 
-const view = piece(`<div class="row"><div class="col-lg-8">
+const view = piece(`{{neighbours}}
+<div class="row"><div class="col-lg-8">
 <section class="card"><div class="card-body">
 <p class="mb-2">{{severity}} {{state}}{{#if observed}} {{observed}}{{/if}}</p>
 <h2 class="h3">Reason</h2><p class="lines fs-3"><bdi>{{reason}}</bdi></p>
 {{#if remedy}}<h2 class="h3">Remedy</h2><p class="lines"><bdi>{{remedy}}</bdi></p>{{/if}}
-{{#if evidence}}<h2 class="h3">Steps that caused it</h2><ul class="steps-list">{{#each evidence}}<li>{{this}}</li>{{/each}}</ul>{{/if}}
 {{#if task_href}}<p class="mb-0"><a class="btn btn-primary" href="{{task_href}}">Show the steps of the task</a></p>{{/if}}
 </div></section>
-{{#if moves}}<section class="card no-print"><form class="card-body" method="post"><input type="hidden" name="csrf" value="{{csrf}}">
+{{evidence}}{{#if moves}}<section class="card no-print"><form class="card-body" method="post"><input type="hidden" name="csrf" value="{{csrf}}">
 <label class="form-label" for="note">{{note_label}}</label>
 <textarea class="form-control mb-2" id="note" name="note" rows="2" maxlength="1000">{{note}}</textarea>
-<div class="btn-list">{{#each moves}}<button class="btn{{#if @first}} btn-primary{{/if}}" name="act" value="{{name}}">{{label}}</button>{{/each}}</div></form></section>
+<div class="btn-list">{{#each moves}}<button class="btn{{#if @first}} btn-primary{{/if}}" name="act" value="{{name}}">{{label}}</button>{{/each}}</div>
+<p class="text-secondary small mb-0 mt-2">Owners, admins and members of the workspace can do this; an auditor reads.</p></form></section>
+{{else}}<p class="text-secondary no-print">Your role reads incidents. Owners, admins and members of the workspace can answer this one.</p>
 {{/if}}<section class="card"><div class="card-header"><h2 class="card-title">Occurrences</h2></div>
 <table class="table rows"><thead><tr><th>No.</th><th>Time</th><th>Step</th><th>Effect</th></tr></thead><tbody>
 {{#each occurrences}}<tr><td data-label="No.">{{number}}</td><td data-label="Time">{{at}}</td><td data-label="Step">{{step}}</td><td data-label="Effect">{{effect}}</td></tr>
@@ -80,7 +90,7 @@ const view = piece(`<div class="row"><div class="col-lg-8">
 </div></div>
 `)
 
-function factsOf(incident: Incident, agent: { readonly agent_key: string; readonly name: string }, filter: Query) {
+function factsOf(incident: Incident, agent: { readonly agent_key: string; readonly name: string }) {
   const { agent_id, task_id, step, policy_id, policy_name, rule_type, manifest_id, violation_details, mode } = incident
   const { name, agent_key } = agent
   const facts = [
@@ -89,7 +99,7 @@ function factsOf(incident: Incident, agent: { readonly agent_key: string; readon
     ['Rule', text(rule_type)],
     ...(manifest_id === null ? [] : [['Manifest', link(paths.policies({ manifest_id }), manifest_id)] as const]),
     ['Agent', joined([link(paths.agent(agent_id), name || agent_key), id(agent_key)])],
-    ...(task_id === null ? [] : [['Task', id(task_id, paths.task(task_id, filter))] as const]),
+    ...(task_id === null ? [] : [['Task', id(task_id, paths.task(task_id, { around: step }))] as const]),
     ...(step === null ? [] : [['Step', text(step)] as const]),
     ['First seen', time(incident.first_seen)],
     ['Last seen', time(incident.last_seen)],
@@ -102,22 +112,9 @@ function factsOf(incident: Incident, agent: { readonly agent_key: string; readon
     observed: mode === 'observe' ? badge('observed only') : nothing,
     reason: violation_details.reason,
     remedy: violation_details.remedy ?? '',
-    evidence: violation_details.evidence.map((one) => evidenceOf(one, task_id)),
     task_href: task_id === null ? '' : paths.task(task_id, { around: step }),
     facts: facts.map(([label, value]) => ({ name: label, value })),
   }
-}
-
-function evidenceOf(
-  { step, step_type, step_name }: Incident['violation_details']['evidence'][number],
-  task_id: string | null,
-) {
-  const what = text(step_name === null ? step_type : `${step_name} (${step_type})`)
-  if (step === null) return joined([what, text('the step itself')])
-  return joined([
-    task_id === null ? text(`Step ${step}`) : link(paths.task(task_id, { around: step }), `Step ${step}`),
-    what,
-  ])
 }
 
 /** The moves that are possible from the state, for a person who may make them. */

@@ -1,7 +1,7 @@
 // An empty workspace: the commands that bring the first step in, with a key; the page waits and becomes the page of that task.
-import { paths } from '../paths.js'
-import { piece } from '../views/html.js'
-import type { Act, Shown, Visit } from '../visit.js'
+import { paths } from '../../paths.js'
+import { piece } from '../../views/html.js'
+import type { Act, Shown, Visit } from '../../visit.js'
 
 const place = 'overview'
 const title = 'Bring the first step in'

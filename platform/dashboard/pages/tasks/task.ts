@@ -3,7 +3,7 @@
 import type { TaskStep, TaskSummary, TaskTimeline } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import type { Query } from '../../../http/query.js'
-import { endpointQuery } from '../../lists/listing.js'
+import { neighboursOf } from '../../lists/neighbours.js'
 import type { DashboardPage } from '../../page.js'
 import { address, api, paths } from '../../paths.js'
 import {
@@ -43,7 +43,7 @@ async function show(visit: Visit): Promise<Shown> {
   const content = page({
     summary: summaryOf(found, violating, (step) => here({ around: String(step), cursor: undefined, only: undefined })),
     facts: factsOf(found),
-    neighbours: await neighboursOf(visit, task_id),
+    neighbours: await neighbours(visit, task_id),
     verification: query.verify === undefined ? nothing : await verification(visit, task_id, path),
     verify: here({ verify: '1' }),
     tabs: tabsOf(query, view, found.violating, here),
@@ -160,22 +160,12 @@ function durationOf({ first_ts, last_ts }: TaskSummary): string {
 }
 
 /** Links to the tasks before and after this one in the list that it was opened from. */
-async function neighboursOf({ api: { read }, query }: Visit, task_id: string): Promise<Html> {
+function neighbours(visit: Visit, task_id: string): Promise<Html> {
+  const { query } = visit
   const filter = Object.fromEntries(Object.entries(query).filter(([name]) => !own.some((one) => one === name)))
-  const asked = { ...endpointQuery(tasks, filter), limit: '1', around: task_id }
-  const { previous = null, next = null } = await read('task-list', '/api/v1/logs/tasks', asked)
   const kept = { ...filter, view: query.view, only: query.only }
-  return neighbours({
-    list: paths.tasks(filter),
-    previous: previous === null ? '' : paths.task(previous, kept),
-    next: next === null ? '' : paths.task(next, kept),
-  })
+  return neighboursOf(visit, tasks, { id: task_id, filter, one: 'task' }, (id) => paths.task(id, kept))
 }
-
-const neighbours =
-  piece(`<nav class="btn-list mb-3 no-print" aria-label="Tasks of the list"><a class="btn btn-sm" href="{{list}}">Back to the list</a>
-{{#if previous}}<a class="btn btn-sm" rel="prev" href="{{previous}}">Previous task <kbd class="needs-script" hidden>k</kbd></a>{{/if}}
-{{#if next}}<a class="btn btn-sm" rel="next" href="{{next}}">Next task <kbd class="needs-script" hidden>j</kbd></a>{{/if}}</nav>`)
 
 function tabsOf({ only }: Query, view: View, violating: number, here: (values: Own) => string): Html {
   const tab = (label: string, on: boolean, values: Own) => ({

@@ -52,7 +52,8 @@ const list = piece(`<ol class="timeline-list">
 {{/each}}</ol>
 `)
 
-function headOf(step: TaskStep) {
+/** The first line of a step. */
+export function headOf(step: TaskStep) {
   const { step_type, step_name, verb, properties } = step
   const name = step_name ?? step_type
   return {

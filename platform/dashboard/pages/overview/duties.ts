@@ -1,0 +1,143 @@
+// What needs doing now, as cards: each has a number with a link to what it counts, or says that there is nothing to do.
+import type { LogCheckpoint } from '@svc/schemas'
+import { PlatformError } from '../../../errors.js'
+import { paths } from '../../paths.js'
+import { type Html, joined, link, number, piece, severity, text, time } from '../../views/html.js'
+import type { Visit } from '../../visit.js'
+
+interface Card {
+  readonly title: string
+  /** A number as a link. */
+  readonly count: Html | null
+  readonly text: Html
+}
+
+/** The cards, from reads of one row each: the lists count. */
+export async function duties(visit: Visit): Promise<Html> {
+  const cards = await Promise.all([
+    openIncidents(visit),
+    heldVersions(visit),
+    ungovernedAgents(visit),
+    unfinishedTasks(visit),
+    log(visit),
+    jobs(visit),
+  ])
+  return view({ cards: cards.filter((card) => card !== null) })
+}
+
+const view = piece(`<div class="cards">{{#each cards}}<section class="card"><div class="card-body">
+<h3 class="h4 mb-1">{{title}}</h3>{{#if count}}<div class="big mb-1">{{count}}</div>{{/if}}<div class="text-secondary">{{text}}</div></div></section>
+{{/each}}</div>
+`)
+
+const severities = ['critical', 'high', 'medium', 'low']
+
+async function openIncidents({ api: { read } }: Visit): Promise<Card> {
+  const open = { state: 'open,active' }
+  const counts = await Promise.all(
+    severities.map(async (one) => {
+      const { total } = await read('incident-list', '/api/v1/incidents', { ...open, severity: one, limit: '1' })
+      return { one, total }
+    }),
+  )
+  const all = counts.reduce((sum, { total }) => sum + total, 0)
+  const shown = counts.filter(({ total }) => total > 0)
+  return {
+    title: 'Open incidents',
+    count: all === 0 ? null : link(paths.incidents(open), number(all)),
+    text:
+      all === 0
+        ? text('No incident is open or in review.')
+        : joined(
+            shown.map(({ one, total }) =>
+              joined([severity(one), link(paths.incidents({ ...open, severity: one }), number(total))]),
+            ),
+            ' ',
+          ),
+  }
+}
+
+async function heldVersions({ api: { read } }: Visit): Promise<Card> {
+  const { total } = await read('assignment-list', '/api/v1/assignments', { held: 'true', limit: '1' })
+  return card('Manifests that wait for an approval', total, paths.manifests({ held: 'true' }), {
+    some: 'A new version takes protection away. The version before it stays in force until a member approves.',
+    none: 'No version of a manifest waits for an approval.',
+  })
+}
+
+async function ungovernedAgents({ api: { read } }: Visit): Promise<Card> {
+  const filter = { governed: 'false' }
+  const { total } = await read('agent-list', '/api/v1/agents', { ...filter, limit: '1' })
+  return card('Agents that are not governed', total, paths.agents(filter), {
+    some: 'They have no enforced policy, or an engine that does not report that it enforces.',
+    none: 'Every engine of every active agent reports that it enforces policies.',
+  })
+}
+
+async function unfinishedTasks({ api: { read } }: Visit): Promise<Card> {
+  const filter = { unfinished: 'true' }
+  const { total } = await read('task-list', '/api/v1/logs/tasks', { ...filter, limit: '1' })
+  return card('Tasks without an end', total, paths.tasks(filter), {
+    some: 'Their last step is older than the time limit of tasks, and no step ends them.',
+    none: 'No task is past the time limit without a step that ends it.',
+  })
+}
+
+function card(
+  title: string,
+  total: number,
+  href: string,
+  texts: { readonly some: string; readonly none: string },
+): Card {
+  return total === 0
+    ? { title, count: null, text: text(texts.none) }
+    : { title, count: link(href, number(total)), text: text(texts.some) }
+}
+
+const checkpoint_path = '/api/v1/log/checkpoint'
+
+/** The last signed checkpoint, and whether it includes the newest step. */
+async function log({ api: { read } }: Visit): Promise<Card> {
+  const [checkpoint, { logs }] = await Promise.all([
+    checkpointOf(read('log-checkpoint', checkpoint_path)),
+    read('log-list', '/api/v1/logs', { limit: '1' }),
+  ])
+  const title = 'Signed log'
+  if (checkpoint === null) return { title, count: null, text: text('No checkpoint of the log was signed yet.') }
+  const { size, published_at } = checkpoint
+  const covers = (logs[0]?.log_index ?? -1) < size
+  const about = `Entries with a signature. ${covers ? 'The newest step is among them.' : 'Newer steps wait for the next one.'}`
+  return {
+    title,
+    count: link(checkpoint_path, number(size)),
+    text: joined([text(about), text('Signed'), time(published_at)]),
+  }
+}
+
+/** Null before the first checkpoint. */
+async function checkpointOf(found: Promise<LogCheckpoint>): Promise<LogCheckpoint | null> {
+  try {
+    return await found
+  } catch (error) {
+    if (error instanceof PlatformError && error.code === 'NOT_FOUND') return null
+    throw error
+  }
+}
+
+const jobs_path = '/api/v1/jobs'
+
+/** For those who may read the jobs of the platform: those whose last run failed. Null without one. */
+async function jobs({ api: { read, may } }: Visit): Promise<Card | null> {
+  if (!may('get', jobs_path)) return null
+  const { jobs: all } = await read('job-list', jobs_path)
+  const failing = all.filter(
+    ({ last_failed_at, last_completed_at }) => last_failed_at !== null && last_failed_at > (last_completed_at ?? ''),
+  )
+  if (failing.length === 0) return null
+  const names = failing.map(({ name }) => name).join(', ')
+  return {
+    title: 'Failing jobs',
+    count: link(jobs_path, number(failing.length)),
+    text: text(`Their last run failed: ${names}.`),
+  }
+}

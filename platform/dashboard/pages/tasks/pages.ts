@@ -1,0 +1,6 @@
+// The pages of tasks; Express tries them in this order.
+import type { DashboardPage } from '../../page.js'
+import { tasksPage } from './list.js'
+import { taskPage } from './task.js'
+
+export const taskPages: readonly DashboardPage[] = [tasksPage, taskPage]
