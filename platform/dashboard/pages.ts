@@ -13,6 +13,7 @@ import { overviewPage } from './pages/overview/overview.js'
 import { policyPages } from './pages/policies/pages.js'
 import { reportPages } from './pages/reports/pages.js'
 import { settingsPages } from './pages/settings/pages.js'
+import { searchPage } from './pages/search.js'
 import { signInPage } from './pages/sign-in.js'
 import { taskPages } from './pages/tasks/pages.js'
 import { themeSwitch } from './pages/theme.js'
@@ -29,6 +30,7 @@ const workspacePages: readonly DashboardPage[] = [
   eventsPage,
   ...actionPages,
   ...settingsPages,
+  searchPage,
 ]
 
 export function pages(parts: PageParts): Router[] {

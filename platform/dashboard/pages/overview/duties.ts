@@ -30,6 +30,8 @@ const view = piece(`<div class="cards">{{#each cards}}<section class="card"><div
 {{/each}}</div>
 `)
 
+const pair = piece('<span class="text-nowrap me-2">{{severity}} {{count}}</span>')
+
 const severities = ['critical', 'high', 'medium', 'low']
 
 async function openIncidents({ api: { read } }: Visit): Promise<Card> {
@@ -50,9 +52,11 @@ async function openIncidents({ api: { read } }: Visit): Promise<Card> {
         ? text('No incident is open or in review.')
         : joined(
             shown.map(({ one, total }) =>
-              joined([severity(one), link(paths.incidents({ ...open, severity: one }), number(total))]),
+              pair({
+                severity: severity(one),
+                count: link(paths.incidents({ ...open, severity: one }), number(total)),
+              }),
             ),
-            ' ',
           ),
   }
 }
