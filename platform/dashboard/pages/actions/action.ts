@@ -41,6 +41,7 @@ async function shown(visit: Visit, result: Html): Promise<Shown> {
     edit: paths.edit_action(action.id),
     remove: paths.delete_action(action.id),
     csrf: visit.csrf,
+    here: visit.here,
     deliveries,
   })
   return { title: action.name, place: 'actions', content: content.toHTML() }
@@ -55,7 +56,7 @@ const view =
 {{#each acts}}<button class="btn{{#if @first}} btn-primary{{/if}}" name="act" value="{{name}}">{{label}}</button>{{/each}}<a class="btn" href="{{edit}}">Edit</a><a class="btn" href="{{remove}}">Delete</a></div></form>{{/if}}</section></div>
 <div class="col-lg-4"><section class="card"><div class="card-header"><h2 class="card-title">Receiver</h2></div><div class="card-body"><dl class="facts">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
 <h2 class="h3" id="deliveries">Deliveries</h2>
-{{deliveries}}`)
+<div id="live" hx-get="{{here}}" hx-trigger="every 5s" hx-select="#live" hx-target="#live" hx-swap="outerHTML">{{deliveries}}</div>`)
 
 /** The conditions of the action; lists of agents and policies as links. */
 function limitsOf({ min_severity, agent_ids, policy_ids }: Action, agentLink: (agent_id: string) => Html): Html[] {

@@ -17,12 +17,12 @@ export interface Parameter {
 }
 
 /** The parameters in the order of the schema. */
-export function parametersOf({ params }: Rule): Parameter[] {
+export function parametersOf({ params, example }: Rule): Parameter[] {
   const { properties = {}, required = [] } = params as { properties?: Record<string, JsonMap>; required?: string[] }
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     schema,
-    field: fieldOf(name, schema, required.includes(name)),
+    field: fieldOf(name, schema, required.includes(name), example[name]),
     is_target: name.startsWith('target_'),
   }))
 }
@@ -37,7 +37,7 @@ export function hintOf(description: string): string {
   return description === '' ? '' : `${capitalized(description)}.`
 }
 
-function fieldOf(name: string, schema: JsonMap, required: boolean): FormField {
+function fieldOf(name: string, schema: JsonMap, required: boolean, example: unknown): FormField {
   const kind = kindOf(schema)
   const known = wordsIn(schema)
   const values = known.map((word) => [word, labels[word] ?? word] as const)
@@ -47,7 +47,7 @@ function fieldOf(name: string, schema: JsonMap, required: boolean): FormField {
     label: labelOf(name),
     kind,
     required,
-    hint: [hintOf(String(schema.description ?? '')), howToWrite(schema, kind)].join(' ').trim(),
+    hint: [hintOf(String(schema.description ?? '')), howToWrite(schema, kind, example)].join(' ').trim(),
     ...(kind === 'choice' && { values: [...unset, ...values] }),
     ...(kind === 'checks' && { values }),
     ...(kind === 'line' && proposes.has(schema['x-editor']) && { words: 'step-types' }),
@@ -79,8 +79,15 @@ function isOfObjects({ items }: JsonMap): boolean {
   return (items as JsonMap | undefined)?.type === 'object'
 }
 
-function howToWrite(schema: JsonMap, kind: FormField['kind']): string {
-  if (kind === 'json') return 'Write JSON.'
+/** Values of parameters that few examples of rules have. */
+const examples: Readonly<Record<string, unknown>> = {
+  selector: { step_types: ['step.gate'] },
+  filter: { 'target.trust': 'external' },
+}
+
+function howToWrite(schema: JsonMap, kind: FormField['kind'], example: unknown): string {
+  const shown = example ?? examples[String(schema['x-editor'])]
+  if (kind === 'json') return shown === undefined ? 'Write JSON.' : `Write JSON, such as \`${JSON.stringify(shown)}\`.`
   if (kind !== 'lines') return ''
   return schema.items === undefined
     ? 'One per line; a text that looks like a number in quotes, such as `"1"`.'

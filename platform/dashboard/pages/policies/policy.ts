@@ -120,9 +120,7 @@ function incidentsOf({ api: { read } }: Visit, policy_id: number) {
 function noticeOf(policy: Policy): Html | '' {
   if (policy.deleted_at != null) return ''
   if (isOfStop(policy))
-    return text(
-      'This policy is part of a stop. It ends when the agents are resumed on their pages, and cannot be changed here.',
-    )
+    return text('This policy is part of a stop. It ends when the agents are resumed, and cannot be changed here.')
   if (policy.manifest_id === null) return ''
   return text(
     `This policy comes from the manifest ${policy.manifest_name}. Its rule, parameters and target are changed in that file. Here it can be enabled, disabled, enforced and observed; that stays set when the manifest changes.`,
