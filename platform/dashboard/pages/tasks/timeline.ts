@@ -58,10 +58,10 @@ export function headOf(step: TaskStep) {
   const name = step_name ?? step_type
   return {
     number: step.step,
-    name,
-    what: [step_name === null ? '' : step_type, verb ?? '', gateOf(properties)]
-      .filter((part) => part !== '')
-      .join(' · '),
+    name: text(name),
+    what: text(
+      [step_name === null ? '' : step_type, verb ?? '', gateOf(properties)].filter((part) => part !== '').join(' · '),
+    ),
     at: time(step.timestamp),
     verdict: verdictOf(step),
     summary: summaryOf(step),
