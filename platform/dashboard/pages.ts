@@ -21,7 +21,7 @@ import type { PageParts } from './parts.js'
 import { isBrowser, problemPage, show } from './views/page.js'
 
 /** The pages of a workspace. */
-const workspacePages: readonly DashboardPage[] = [
+export const workspacePages: readonly DashboardPage[] = [
   overviewPage,
   ...taskPages,
   ...incidentPages,
