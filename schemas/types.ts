@@ -772,6 +772,31 @@ export interface AssignmentSource {
 }
 
 /**
+ * The versions that an assignment had in force, the latest first.
+ */
+export interface AssignmentVersionList {
+  versions: {
+    /**
+     * Blob SHA of the version
+     */
+    manifest_sha: string
+    /**
+     * A commit that has the version; null for an unknown one, the baseline and the library
+     */
+    commit_sha: string | null
+    from_at: string
+    /**
+     * Null for the version in force
+     */
+    until_at: string | null
+    /**
+     * Who put it in force: a member, an API key, or `resync` or `webhook` after a push to the branch; null for a version of an earlier release
+     */
+    put_by: string | null
+  }[]
+}
+
+/**
  * Body of POST /api/v1/assignments/{id}/pin and /approve.
  */
 export interface AssignmentVersion {
@@ -787,6 +812,8 @@ export interface AssignmentVersion {
 export interface Assignment {
   id: number
   agent_id: string
+  agent_key: string
+  agent_name: string
   /**
    * null for the baseline
    */
@@ -3443,6 +3470,8 @@ export interface MadeApiKey {
 export interface MadeAssignment {
   id: number
   agent_id: string
+  agent_key: string
+  agent_name: string
   /**
    * null for the baseline
    */
@@ -6210,6 +6239,7 @@ export interface SchemaTypes {
   'assignment-list': AssignmentList
   'assignment-request': AssignmentRequest
   'assignment-source': AssignmentSource
+  'assignment-version-list': AssignmentVersionList
   'assignment-version': AssignmentVersion
   'assignment': Assignment
   'audit-event': AuditEvent

@@ -1,7 +1,7 @@
 // Versions of the manifest of an assignment, from stored texts: no Git host is asked.
 import { parseManifest } from '@svc/engine'
 import { changeWords, diffFiles, diffText, valuesInWords } from '@svc/engine/parts'
-import type { Assignment, AssignmentDiff, AssignmentSource, Manifest } from '@svc/schemas'
+import type { Assignment, AssignmentDiff, AssignmentSource, AssignmentVersionList, Manifest } from '@svc/schemas'
 import { findAgents } from '../agents/store/agents.js'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
@@ -87,6 +87,12 @@ export async function sourceOfVersion(
     lines: Object.fromEntries(policies.map(({ name }, index) => [name, lines[index] ?? 1])),
     web_url: webUrlOf(repo_url, commit_sha, path),
   }
+}
+
+/** Every version that the assignment had in force. */
+export async function versionsInForce(scope: Scope, tx: Transaction, id: number): Promise<AssignmentVersionList> {
+  await assignmentIn(scope, tx, id)
+  return { versions: await versionsOf(scope, tx, id) }
 }
 
 async function assignmentIn(scope: Scope, tx: Transaction, id: number): Promise<Assignment> {

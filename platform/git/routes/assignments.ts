@@ -8,7 +8,7 @@ import { assignManifest, unassign } from '../commands/assign-manifest.js'
 import { approve, assignmentOf, changePin, pinVersion, resyncByHand, unpin } from '../commands/change-assignment.js'
 import { assignmentNotFound } from '../errors.js'
 import type { GitParts } from '../parts.js'
-import { diffOf, sourceOfVersion } from '../versions.js'
+import { diffOf, sourceOfVersion, versionsInForce } from '../versions.js'
 
 const tag = 'Assignments'
 
@@ -29,6 +29,7 @@ export const assignmentRoutes = [
     query: {
       agent_id: parameters.text('assignments of one agent'),
       repo_id: parameters.id('assignments from one repository'),
+      manifest_path: { ...parameters.text('assignments of the manifests with this path'), maxLength: 1000 },
       status: parameters.choice('status', valuesOf('assignment', 'status')),
       held: parameters.flag('those with a version that waits for an approval, or with false the others'),
       limit: parameters.limit(200, 50),
@@ -88,6 +89,18 @@ export const assignmentRoutes = [
     handle: async ({ scope, params, query }, parts: GitParts) => ({
       status: 200,
       body: await withSnapshot(parts.db, scope, (tx) => sourceOfVersion(parts, scope, tx, idOf(params.id), query.sha)),
+    }),
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/assignments/{id}/versions',
+    summary: 'List the versions that were in force, the latest first',
+    tag,
+    access: byReader,
+    responses: { 200: 'assignment-version-list' },
+    handle: async ({ scope, params }, { db }: GitParts) => ({
+      status: 200,
+      body: await withSnapshot(db, scope, (tx) => versionsInForce(scope, tx, idOf(params.id))),
     }),
   }),
   route({

@@ -13,6 +13,7 @@ import { repoIdOf } from './repositories.js'
 const tag = 'Repositories'
 
 const query = {
+  path: { ...parameters.text('one file, by its path'), maxLength: 1000 },
   valid: parameters.flag('false for manifests with errors'),
   limit: parameters.limit(200, 50),
   // A path of 1,000 bytes, encoded.
@@ -42,16 +43,18 @@ export const manifestRoutes = [
     summary: 'List the manifests of all connected repositories',
     tag,
     access: byReader,
-    query,
+    query: { repo_id: parameters.id('manifests of one repository'), ...query },
     responses: { 200: 'manifest-list' },
-    handle: async ({ scope, query }, { db }: GitParts) =>
-      withSnapshot(db, scope, (tx) => manifestsReply(scope, tx, undefined, query)),
+    handle: async ({ scope, query }, { db }: GitParts) => {
+      const repo_id = query.repo_id === undefined ? undefined : Number(query.repo_id)
+      return withSnapshot(db, scope, (tx) => manifestsReply(scope, tx, repo_id, query))
+    },
   }),
 ]
 
 async function manifestsReply(scope: Scope, tx: Transaction, repo_id: number | undefined, query: Query) {
   const { limit, after } = pageOf(query)
-  const filter = { repo_id, valid: query.valid }
+  const filter = { repo_id, path: query.path, valid: query.valid }
   const { rows, total } = await listFiles(scope, tx, filter, { limit, after: placeAfter(after) })
   return { status: 200, body: { manifests: rows, total, next_cursor: cursorOf(rows, limit) } }
 }

@@ -35,11 +35,18 @@ export async function replaceFiles(
   )
 }
 
+/** Undefined selects all. */
+interface ManifestFilter {
+  readonly repo_id: number | undefined
+  readonly path: string | undefined
+  readonly valid: string | undefined
+}
+
 /** A page of the manifests of one repository, or of all, in the order of repositories and paths. */
 export async function listFiles(
   scope: Scope,
   tx: Transaction,
-  filter: { readonly repo_id: number | undefined; readonly valid: string | undefined },
+  filter: ManifestFilter,
   {
     limit,
     after,
@@ -47,7 +54,7 @@ export async function listFiles(
 ): Promise<Listed<ListedManifest>> {
   await readByIndex(tx)
   const files = rowsOf(scope, 'repository_files f')
-    .where(equal(filter))
+    .where(equal({ ...filter }))
     .whereRaw(
       `f.manifest and exists (
          select 1 from repositories r where r.org_id = f.org_id and r.id = f.repo_id and r.removed_at is null)`,

@@ -36,6 +36,7 @@ export const stopRoutes = [
       state: parameters.choice('state', valuesOf('stop', 'state')),
       target: parameters.choice('kind of target', ['agent', 'key', 'manifest', 'workspace']),
       target_id: parameters.text('one agent or manifest'),
+      agent_id: parameters.text('stops that stop this agent now, by any target'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,
     },

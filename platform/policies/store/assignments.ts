@@ -12,17 +12,18 @@ const status = `case when a.pinned_sha is not null then 'pinned'
     then 'degraded'
   when a.conditions <> '[]' or a.head_sha <> a.manifest_sha then 'out_of_sync' else 'synced' end`
 
-const columns = `a.id, a.agent_id, a.repo_id, a.manifest_path, a.manifest_sha, a.head_sha, a.commit_sha, a.ref, a.manifest_id,
+const columns = `a.id, a.agent_id, g.agent_key, g.name as agent_name, a.repo_id, a.manifest_path, a.manifest_sha, a.head_sha, a.commit_sha, a.ref, a.manifest_id,
   a.manifest_name, a.manifest_repo,
   a.core_version, ${status} as status, a.conditions, a.pin, a.pinned_sha, a.held_sha, a.rejected_shas, a.policies, a.skipped,
   a.waivers, coalesce(${utcText('r.last_checked_at')}, ${utcText('a.created_at')}) as checked_at,
   ${utc('a.created_at', 'assigned_at')}, a.assigned_by, ${utc('f.from_at', 'in_force_since')}, f.put_by as in_force_by`
 
 /**
- * Assignments with the repositories that they are from, where the baseline is from none, and with the beginning of the version in
+ * Assignments with their agents and the repositories that they are from, where the baseline is from none, and with the beginning of the version in
  * force. A version that was put again, such as by another release of the engine, began the first time.
  */
 const tables = `assignments a left join repositories r on r.org_id = a.org_id and r.id = a.repo_id
+  left join agents g on g.org_id = a.org_id and g.agent_id = a.agent_id
   left join lateral (select v.from_at, v.put_by from assignment_versions v
     where v.org_id = a.org_id and v.assignment_id = a.id and v.number > coalesce((select max(w.number) from assignment_versions w
       where w.org_id = a.org_id and w.assignment_id = a.id and w.manifest_sha <> a.manifest_sha), 0)
@@ -237,7 +238,9 @@ export async function listAssignments(
 ): Promise<Listed<Assignment>> {
   const assignments = rowsOf(scope, tables)
     .whereNull('a.removed_at')
-    .where(equal({ agent_id: filter.agent_id, repo_id: filter.repo_id }))
+    .where(
+      equal({ 'a.agent_id': filter.agent_id, 'a.repo_id': filter.repo_id, 'a.manifest_path': filter.manifest_path }),
+    )
   if (filter.held === 'true') assignments.whereNotNull('a.held_sha')
   if (filter.held === 'false') assignments.whereNull('a.held_sha')
   if (filter.status !== undefined) assignments.whereRaw(`${status} = ?`, [filter.status])

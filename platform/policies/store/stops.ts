@@ -88,10 +88,16 @@ export async function findStop(scope: Scope, tx: Transaction, id: string): Promi
 }
 
 export function listStops(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Stop>> {
-  const { state, target, target_id } = filter
+  const { state, target, target_id, agent_id } = filter
   const stops = rowsOf(scope, 'stops s')
     .whereRaw(isMade)
     .where(equal({ state, target_kind: target, target_id }))
+  if (agent_id !== undefined)
+    stops.whereRaw(
+      `s.state <> 'resumed' and exists (select from agents a
+         where a.org_id = s.org_id and a.agent_id = ? and ${concerns} and not ${isResumed})`,
+      [agent_id],
+    )
   return page<Stop>(tx, stops, { columns, key: 's.id', newest_first: true }, at)
 }
 

@@ -1,5 +1,5 @@
 // When each version of an assignment was in force, in log indexes and times.
-import { isoTime } from '@svc/schemas'
+import { type AssignmentVersionList, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
@@ -42,8 +42,8 @@ export async function beginVersion(
 
 /** The versions that an assignment ever had in force, the latest first. */
 export async function versionsOf(scope: Scope, tx: Transaction, assignment_id: number) {
-  return tx.query<{ manifest_sha: string; commit_sha: string | null; from_at: string; until_at: string | null }>(
-    `select manifest_sha, commit_sha, ${utc('from_at')}, ${utc('until_at')} from assignment_versions
+  return tx.query<AssignmentVersionList['versions'][number]>(
+    `select manifest_sha, commit_sha, ${utc('from_at')}, ${utc('until_at')}, put_by from assignment_versions
      where org_id = $1 and assignment_id = $2 order by number desc`,
     [scope.org_id, assignment_id],
   )

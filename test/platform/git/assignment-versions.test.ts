@@ -1,5 +1,12 @@
 // Versions of an assigned manifest: the difference in words, and the text with the line of each policy.
-import type { AssignmentDiff, AssignmentList, AssignmentSource, Problem } from '@svc/schemas'
+import type {
+  AssignmentDiff,
+  AssignmentList,
+  AssignmentSource,
+  AssignmentVersionList,
+  ManifestList,
+  Problem,
+} from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { webUrlOf } from '../../../platform/git/versions.js'
 import {
@@ -158,5 +165,45 @@ describe('the source of a version', () => {
     const lines = found.text.split('\n')
     for (const [name, line] of Object.entries(found.lines)) expect(lines[line - 1]).toContain(name)
     expect(Object.keys(found.lines)).toHaveLength(baseline?.policies ?? 0)
+  })
+})
+
+describe('the versions of an assignment', () => {
+  const versions = (id: number) => git.platform.call<AssignmentVersionList>('GET', `/api/v1/assignments/${id}/versions`)
+
+  it('are those that were in force, the latest first', async () => {
+    const { id, manifest_sha, assigned, repository } = await heldAssignment()
+    expect((await versions(id)).body.versions.map((one) => one.manifest_sha)).toEqual([manifest_sha])
+    await git.change(id, 'approve')
+    const { status, body } = await versions(id)
+    const [latest, first] = body.versions
+    expect([status, body.versions.length]).toEqual([200, 2])
+    expect(latest).toMatchObject({ manifest_sha: assigned.held_sha, until_at: null, put_by: 'local' })
+    expect(first).toMatchObject({ manifest_sha, until_at: latest?.from_at })
+    expect(first?.commit_sha).toBe(repository.git('rev-parse', 'main~1').trim())
+  })
+
+  it('of an unknown assignment are not found', async () => {
+    for (const id of [999_999, 'x']) expect((await versions(id as number)).status).toBe(404)
+  })
+})
+
+describe('the lists of manifests and assignments', () => {
+  it('select one file and the agents that have it', async () => {
+    const files = { [path]: manifest([one]), 'other.yaml': manifest([limit(5)]) }
+    const { id: repo_id } = await git.connect(files)
+    const { agent_id, agent_key } = await git.register({ name: 'Desk' })
+    for (const manifest_path of Object.keys(files)) await git.assign(agent_id, repo_id, { manifest_path })
+    const { body: found } = await git.platform.call<AssignmentList>(
+      'GET',
+      `/api/v1/assignments?repo_id=${repo_id}&manifest_path=other.yaml`,
+    )
+    expect(found.assignments).toMatchObject([{ manifest_path: 'other.yaml', agent_id, agent_key, agent_name: 'Desk' }])
+    for (const at of [`repos/${repo_id}/manifests?path=other.yaml`, `manifests?repo_id=${repo_id}&path=other.yaml`]) {
+      const { body } = await git.platform.call<ManifestList>('GET', `/api/v1/${at}`)
+      expect([at, body.total, body.manifests.map((file) => file.path)]).toEqual([at, 1, ['other.yaml']])
+    }
+    const { body: all } = await git.platform.call<ManifestList>('GET', `/api/v1/manifests?repo_id=${repo_id}`)
+    expect(all.total).toBe(2)
   })
 })

@@ -1,6 +1,7 @@
 // Stops: which agents they block, and how they are resumed.
 import { readFileSync } from 'node:fs'
 import type {
+  Agent,
   Assignment,
   AssignmentList,
   AuditEvent,
@@ -104,7 +105,17 @@ async function world(platform: TestPlatform) {
     expect(answer.status).toBe(200)
     return answer.body
   }
-  return { register, evaluate, blocked, act, idOf }
+  /** The agents for which the list of stops has one that stops them now, and the deactivated ones, whose stop it does not show. */
+  const listed = async () => {
+    const keys: string[] = []
+    for (const [key, id] of [...ids].sort()) {
+      const { body } = await platform.call<StopList>('GET', `/api/v1/stops?agent_id=${id}`)
+      const { active } = (await platform.call<Agent>('GET', `/api/v1/agents/${id}`)).body
+      if (body.total > 0 || !active) keys.push(key)
+    }
+    return keys
+  }
+  return { register, evaluate, blocked, listed, act, idOf }
 }
 
 describe.each(scenarios)('a stop of $name', ({ agents, do: actions }) => {
@@ -115,13 +126,15 @@ describe.each(scenarios)('a stop of $name', ({ agents, do: actions }) => {
   afterAll(() => discard(platform))
 
   it('blocks the agents that it concerns until they are resumed', async () => {
-    const { register, act, blocked } = await world(platform)
+    const { register, act, blocked, listed } = await world(platform)
     for (const key of agents) await register(key)
     for (const action of actions) {
       const stop = await act(action)
       if (action.agents !== undefined) expect([action, stop?.agents]).toEqual([action, action.agents])
       if (action.state !== undefined) expect(stop?.state).toBe(action.state)
-      if (action.blocked !== undefined) expect([action, await blocked()]).toEqual([action, action.blocked])
+      if (action.blocked === undefined) continue
+      expect([action, await blocked()]).toEqual([action, action.blocked])
+      expect([action, await listed()]).toEqual([action, action.blocked])
     }
   })
 })
