@@ -4,7 +4,7 @@ import { api } from './paths.js'
 import { type Html, text } from './views/html.js'
 import type { Visit } from './visit.js'
 
-/** Returns the name of an actor, such as `person:per_1`. */
+/** Returns the name of an actor, such as `person:per_1`; some members of the API have the id alone. */
 export type Named = (actor: string | null | undefined) => Html
 
 /** Reads the members of the workspace once, and its keys where the person may read them. */
@@ -16,8 +16,11 @@ export async function peopleOf({ api: { read, may }, person }: Visit): Promise<N
     may('get', keys) ? read('api-key-list', keys) : { api_keys: [] },
   ])
   const names = new Map<string, string>([
-    ...members.map(({ person_id, email }) => [`person:${person_id}`, email] as const),
-    ...api_keys.map(({ id, name }) => [`api_key:${id}`, `API key ${name}`] as const),
+    ...['local', 'operator:local'].map((actor) => [actor, 'the operator'] as const),
+    ...members.flatMap(({ person_id, email }) =>
+      [`person:${person_id}`, person_id].map((actor) => [actor, email] as const),
+    ),
+    ...api_keys.flatMap(({ id, name }) => [`api_key:${id}`, id].map((actor) => [actor, `API key ${name}`] as const)),
   ])
   return (actor) => text(names.get(actor ?? '') ?? actor)
 }

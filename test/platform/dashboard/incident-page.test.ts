@@ -78,7 +78,7 @@ describe('the page of an incident', () => {
     for (const one of [...shown, violation_details.reason, violation_details.remedy ?? ''])
       expect(text).toContain(escaped(one))
     expect(text).toContain('first line\nsecond line')
-    expect(text).toMatch(/note.*by.*operator:local[\s\S]*2026-03-01 \d\d:00:00 UTC/)
+    expect(text).toMatch(/note.*by.*the operator[\s\S]*2026-03-01 \d\d:00:00 UTC/)
     for (const as of [platform.operator_token, platform.api_key]) {
       const headers = { authorization: `Bearer ${as}` }
       const answer = await fetch(`${platform.url}/incidents/${id}`, { headers, redirect: 'manual' })

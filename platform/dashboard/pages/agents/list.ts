@@ -1,0 +1,74 @@
+// The list of agents: which ones are governed now, and the reasons of the others.
+import type { Agent } from '@svc/schemas'
+import { listPage } from '../../lists/list-page.js'
+import type { Listing } from '../../lists/listing.js'
+import { paths } from '../../paths.js'
+import { type Html, id, joined, link, nothing, number, piece, text, time } from '../../views/html.js'
+import type { Visit } from '../../visit.js'
+import { governance, nameOf, riskLevel } from './words.js'
+
+const levels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified']
+export const environments = ['production', 'staging', 'test', 'development']
+
+const agents: Listing<Agent> = {
+  place: 'agents',
+  title: 'Agents',
+  path: '/agents',
+  schema: 'agent-list',
+  rows: 'agents',
+  endpoint: '/api/v1/agents',
+  filters: [
+    { kind: 'text', name: 'q', label: 'Name or key contains' },
+    { kind: 'choice', name: 'environment', label: 'Environment', values: environments },
+    { kind: 'choice', name: 'risk_classification', label: 'Risk level', values: levels },
+  ],
+  presets: [
+    ['Not governed', { governed: 'false' }],
+    ['Governed', { governed: 'true' }],
+    ['In production', { environment: 'production' }],
+    ['Deactivated', { active: 'false' }],
+  ],
+  columns: [
+    {
+      head: 'Agent',
+      cell: (agent) => joined([link(paths.agent(agent.agent_id), nameOf(agent)), id(agent.agent_key)]),
+    },
+    { head: 'Governed', cell: governance },
+    { head: 'Engine', cell: engineOf },
+    { head: 'Environment', cell: ({ environment }) => text(environment) },
+    { head: 'Risk level', cell: riskLevel },
+    { head: 'Open incidents', cell: incidentsOf, numeric: true },
+    { head: 'Last step', cell: ({ last_step_at }) => time(last_step_at) },
+  ],
+  empty: 'No agent is registered yet. The overview shows the commands that register the first one.',
+  above: stopsOf,
+}
+
+function engineOf({ engine }: Agent): Html {
+  if (engine?.last_seen == null) return nothing
+  return joined([text(engine.version), text('seen'), time(engine.last_seen)])
+}
+
+function incidentsOf({ agent_id, open_incidents = 0 }: Agent): Html {
+  if (open_incidents === 0) return nothing
+  return link(paths.incidents({ agent_id, state: 'open,active' }), number(open_incidents))
+}
+
+/** The stops that are on, and the way to a new one. */
+async function stopsOf({ api: { read, may } }: Visit): Promise<Html> {
+  const [stopped, resuming] = await Promise.all(
+    ['stopped', 'resuming'].map((state) => read('stop-list', '/api/v1/stops', { state, limit: '1' })),
+  )
+  const on = [
+    { total: stopped?.total ?? 0, href: paths.stops({ state: 'stopped' }), label: 'stopped' },
+    { total: resuming?.total ?? 0, href: paths.stops({ state: 'resuming' }), label: 'resumed in part' },
+  ].filter(({ total }) => total > 0)
+  return stops({ on, stops: paths.stops(), make: may('post', '/api/v1/stops') ? paths.new_stop() : '' })
+}
+
+const stops =
+  piece(`<div class="bar align-items-center">{{#if on}}<span role="status"><span class="badge bg-red-lt">stops are on</span>{{#each on}} <a class="text-link" href="{{href}}">{{total}} {{label}}</a>{{/each}}</span>{{/if}}
+<span class="btn-list push"><a class="btn btn-sm" href="{{stops}}">Stops</a>{{#if make}}<a class="btn btn-sm btn-outline-danger" href="{{make}}">Stop all agents…</a>{{/if}}</span></div>
+`)
+
+export const agentsPage = listPage(agents)

@@ -1,0 +1,32 @@
+// The stops that stop an agent now.
+import type { Agent } from '@svc/schemas'
+import { paths } from '../../paths.js'
+import { peopleOf } from '../../people.js'
+import { type Html, link, nothing, piece, time } from '../../views/html.js'
+import type { Visit } from '../../visit.js'
+import { targetWords } from '../stops/words.js'
+
+/** The section of a page; nothing for an agent that no stop stops. */
+export async function stopsOf(visit: Visit, { agent_id, stopped }: Agent): Promise<Html> {
+  if (stopped !== true) return nothing
+  const { stops } = await visit.api.read('stop-list', '/api/v1/stops', { agent_id, limit: '20' })
+  if (stops.length === 0) return nothing
+  const nameOf = await peopleOf(visit)
+  const may = visit.api.may('post', '/api/v1/stops/{id}/resume')
+  return section({
+    stops: stops.map(({ id, reason, target, created_at, created_by }) => ({
+      reason,
+      what: targetWords[target.kind],
+      by: nameOf(created_by),
+      at: time(created_at),
+      open: link(paths.stop(id), 'Open the stop'),
+      resume: may ? paths.stop(id, { do: 'resume', agent_id }) : '',
+    })),
+  })
+}
+
+const section =
+  piece(`<section class="card urgent"><div class="card-header"><h2 class="card-title">Stopped: every next step is blocked</h2></div>
+<ul class="list-group list-group-flush">{{#each stops}}<li class="list-group-item bar mb-0"><div class="grow"><strong><bdi>{{reason}}</bdi></strong>
+<div class="text-secondary">Stops {{what}}. By {{by}}, {{at}}. {{open}}</div></div>{{#if resume}}<a class="btn" href="{{resume}}">Resume…</a>{{/if}}</li>{{/each}}</ul></section>
+`)
