@@ -38,8 +38,8 @@ async function show(visit: Visit): Promise<Shown> {
 const page = piece(`<p class="mb-2">Governs {{agent}}. {{state}}</p>
 {{#if buttons}}<div class="btn-list mb-3 no-print">{{#each buttons}}<a class="btn{{#if first}} btn-primary{{/if}}" href="{{href}}">{{label}}</a>{{/each}}</div>{{/if}}
 {{conditions}}<div class="row"><div class="col-xl-8">{{difference}}
-{{#if waivers}}<section class="card"><div class="card-header"><h2 class="card-title">Waivers</h2></div><table class="table rows"><thead><tr><th scope="col">Policy</th><th scope="col">Does not block before</th><th scope="col">State</th></tr></thead><tbody>
-{{#each waivers}}<tr><td data-label="Policy"><bdi>{{policy}}</bdi></td><td data-label="Does not block before">{{until}}</td><td data-label="State">{{state}}</td></tr>
+{{#if waivers}}<section class="card"><div class="card-header"><h2 class="card-title">Waivers</h2></div><table class="table rows"><thead><tr><th scope="col">Policy</th><th scope="col">Waived until</th><th scope="col">State</th></tr></thead><tbody>
+{{#each waivers}}<tr><td data-label="Policy"><bdi>{{policy}}</bdi></td><td data-label="Waived until">{{until}}</td><td data-label="State">{{state}}</td></tr>
 {{/each}}</tbody></table></section>{{/if}}
 {{policies}}{{versions}}</div>
 <div class="col-xl-4"><section class="card"><div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
@@ -64,7 +64,7 @@ function waiversOf({ now }: Visit, { waivers }: Assignment) {
   return waivers.map(({ policy, waived_until }) => ({
     policy,
     until: time(waived_until),
-    state: Date.parse(waived_until) > now ? badge('waived', 'yellow') : badge('expired: the policy blocks', 'red'),
+    state: Date.parse(waived_until) > now ? badge('waived', 'yellow') : badge('expired', 'red'),
   }))
 }
 

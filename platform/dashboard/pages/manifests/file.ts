@@ -51,9 +51,10 @@ const page = piece(`<div class="row"><div class="col-xl-8">
 async function fileOf({ api: { read }, query }: Visit): Promise<ListedManifest> {
   const { repo_id = '', path = '' } = query
   const own = api`/api/v1/repos/${repo_id}/manifests`
-  const { manifests } = await read('manifest-list', own, { path, limit: '1' })
+  const { manifests } =
+    repo_id === '' || path === '' ? { manifests: [] } : await read('manifest-list', own, { path, limit: '1' })
   const [file] = manifests
-  if (file === undefined || path === '')
+  if (file === undefined)
     throw new PlatformError('NOT_FOUND', 'this manifest is not in the branch: it was renamed or deleted')
   return file
 }

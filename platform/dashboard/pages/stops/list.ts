@@ -1,9 +1,10 @@
 // The list of stops.
 import type { Stop } from '@svc/schemas'
+import { agentsOf } from '../../agents.js'
 import { listPage } from '../../lists/list-page.js'
-import type { Listing } from '../../lists/listing.js'
+import type { Column, Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
-import { type Html, link, nothing, number, piece, text, time } from '../../views/html.js'
+import { type Html, link, nothing, number, piece, time } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
 import { stopState, target } from './words.js'
 
@@ -31,21 +32,31 @@ const stops: Listing<Stop> = {
     ['On', { state: 'stopped' }],
     ['Resumed in part', { state: 'resuming' }],
   ],
-  columns: [
-    { head: 'Reason', cell: ({ id, reason }) => link(paths.stop(id), reason) },
-    { head: 'State', cell: ({ state }) => stopState(state) },
-    { head: 'Stops', cell: target },
-    { head: 'Agents stopped now', cell: ({ agents }) => text(agents === 0 ? '' : number(agents)), numeric: true },
-    { head: 'Created', cell: ({ created_at }) => time(created_at) },
-    { head: 'Ended', cell: ({ resumed_at }) => time(resumed_at) },
-  ],
+  columns,
   empty:
     'No stop was made yet. A stop blocks the next step of an agent, or of all agents, until a member resumes them.',
   above: async ({ api: { may } }: Visit): Promise<Html> =>
     may('post', '/api/v1/stops') ? make({ href: paths.new_stop() }) : nothing,
 }
 
-const make = piece(`<div class="bar"><a class="btn btn-outline-danger push" href="{{href}}">Stop all agents…</a></div>
+async function columns(visit: Visit): Promise<readonly Column<Stop>[]> {
+  const agents = await agentsOf(visit)
+  return [
+    { head: 'Reason', cell: ({ id, reason }) => link(paths.stop(id), reason) },
+    { head: 'State', cell: ({ state }) => stopState(state) },
+    { head: 'Stops', cell: (stop) => target(stop, agents.link) },
+    {
+      head: 'Agents stopped now',
+      cell: ({ id, agents: stopped }) => (stopped === 0 ? nothing : link(paths.stop(id), number(stopped))),
+      numeric: true,
+    },
+    { head: 'Created', cell: ({ created_at }) => time(created_at) },
+    { head: 'Ended', cell: ({ resumed_at }) => time(resumed_at) },
+  ]
+}
+
+const make =
+  piece(`<div class="bar"><a class="btn btn-sm btn-outline-danger push" href="{{href}}">Stop all agents…</a></div>
 `)
 
 export const stopsPage = listPage(stops)

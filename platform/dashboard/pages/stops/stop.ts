@@ -1,10 +1,11 @@
 // The page of a stop: what it blocks, the attempts that it blocked, its stages, and the form that resumes its agents.
 import type { Stop, StopResume } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
+import { type Agents, agentsOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
-import { counted, type Html, id, joined, link, nothing, number, piece, text, time } from '../../views/html.js'
+import { counted, type Html, id, link, number, piece, text, time } from '../../views/html.js'
 import { type Act, type Fields, field, type Shown, type Visit } from '../../visit.js'
 import { nameOf as agentName } from '../agents/words.js'
 import { stopState, target } from './words.js'
@@ -12,7 +13,7 @@ import { stopState, target } from './words.js'
 async function show(visit: Visit): Promise<Shown> {
   const { api: platform, params, query } = visit
   const path = api`/api/v1/stops/${params.id ?? ''}`
-  const [stop, nameOf] = await Promise.all([platform.read('stop', path), peopleOf(visit)])
+  const [stop, nameOf, agents] = await Promise.all([platform.read('stop', path), peopleOf(visit), agentsOf(visit)])
   const may = stop.state !== 'resumed' && platform.may('post', `${path}/resume`)
   if (query.do === 'resume' && may) return resuming(visit, stop, await agentOf(visit))
   const content = page({
@@ -22,11 +23,11 @@ async function show(visit: Visit): Promise<Shown> {
     resume: may ? paths.stop(stop.id, { do: 'resume' }) : '',
     stages: stop.stages.map((stage) => stageOf(stage, nameOf)),
     attempts: (stop.blocked_attempts ?? []).map(({ agent_id, count, last_at }) => ({
-      agent: id(agent_id, paths.agent(agent_id)),
+      agent: agents.link(agent_id),
       count: link(paths.tasks({ agent_id }), number(count)),
       last: time(last_at),
     })),
-    facts: factsOf(stop, nameOf),
+    facts: factsOf(stop, nameOf, agents),
   })
   return { title: 'Stop', place: 'agents', content: content.toHTML() }
 }
@@ -60,16 +61,16 @@ function stageOf({ at, by, agents, percent, note }: Stop['stages'][number], name
   }
 }
 
-function factsOf(stop: Stop, nameOf: Named) {
+function factsOf(stop: Stop, nameOf: Named, agents: Agents) {
   const facts: readonly (readonly [string, Html])[] = [
-    ['Stops', target(stop)],
+    ['Stops', target(stop, agents.link)],
     ['Agents stopped now', text(number(stop.agents))],
     ['Created', time(stop.created_at)],
     ['By', nameOf(stop.created_by)],
     ['Ended', stop.resumed_at === null ? text('not yet') : time(stop.resumed_at)],
     ['Policy', link(paths.policy(stop.policy_id), `Stop ${stop.id}`)],
     ['Stop', id(stop.id)],
-    ['History', joined([link(paths.events({ subject: stop.id }), 'in the audit trail'), nothing])],
+    ['History', link(paths.events({ subject: stop.id }), 'in the audit trail')],
   ]
   return facts.map(([name, value]) => ({ name, value }))
 }

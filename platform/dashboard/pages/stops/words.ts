@@ -1,5 +1,6 @@
 // Stops in words for people.
 import type { Stop } from '@svc/schemas'
+import type { Agents } from '../../agents.js'
 import { paths } from '../../paths.js'
 import { badge, type Html, id, joined, text } from '../../views/html.js'
 
@@ -11,15 +12,13 @@ export const targetWords: Readonly<Record<Stop['target']['kind'], string>> = {
   workspace: 'every agent of the workspace',
 }
 
-/** The target with its id. */
-export function target({ target: { kind, id: value } }: Stop): Html {
+/** The target; an agent by its name. */
+export function target({ target: { kind, id: value } }: Stop, linkTo: Agents['link']): Html {
   if (value === null) return text(targetWords[kind])
+  if (kind === 'agent') return linkTo(value)
   return joined([
-    text(kind === 'agent' ? 'agent' : targetWords[kind]),
-    id(
-      value,
-      kind === 'agent' ? paths.agent(value) : kind === 'manifest' ? paths.policies({ manifest_id: value }) : null,
-    ),
+    text(targetWords[kind]),
+    id(value, kind === 'manifest' ? paths.policies({ manifest_id: value }) : null),
   ])
 }
 
