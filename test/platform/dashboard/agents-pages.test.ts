@@ -1,0 +1,233 @@
+// The pages of agents and stops: who is governed, tools without a declaration, and the acts of members with what they do.
+import type { Agent, RegisteredAgent, Stop, StopList } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { actsIn, readable } from '../../support/people/page-reader.js'
+import { addressOf, hostile, injectedIn, startTeam, type Team } from '../../support/people/pages.js'
+
+let team: Team
+let count = 0
+beforeAll(async () => {
+  team = await startTeam()
+})
+afterAll(() => team.close())
+
+async function register(more: object = {}): Promise<Agent> {
+  count += 1
+  const body = { agent_key: `agent-${count}`, name: `Agent ${count}`, owner_id: 'mia', purpose: 'p', ...more }
+  const made = await team.platform.call<RegisteredAgent>('POST', '/api/v1/agents', { as: 'key', body })
+  expect([made.status, made.body]).toEqual([
+    expect.any(Number),
+    expect.objectContaining({ agent_id: expect.any(String) }),
+  ])
+  return agent(made.body.agent_id)
+}
+const agent = async (id: string) => (await team.platform.call<Agent>('GET', `/api/v1/agents/${id}`)).body
+const heartbeat = (agent_key: string, load_state = 'enforcing') =>
+  team.platform.call('POST', '/api/v1/engines/heartbeat', {
+    as: 'key',
+    body: {
+      agent_key,
+      instance_id: `engine-of-${agent_key}`,
+      version: '9.8.7',
+      load_state,
+      policy_count: 15,
+      since: new Date().toISOString(),
+    },
+  })
+const shown = async (path: string, as?: Parameters<Team['look']>[1]) => readable((await team.look(path, as)).text)
+const stopsOf = async (id: string) =>
+  (await team.platform.call<StopList>('GET', `/api/v1/stops?agent_id=${id}`)).body.stops
+const stop = async (body: object) =>
+  (await team.platform.call<Stop>('POST', '/api/v1/stops', { body: { reason: 'it leaks', ...body } })).body
+
+describe('the list of agents', () => {
+  it('says which agents are governed, and why others are not', async () => {
+    const governed = await register()
+    const silent = await register({ environment: 'production' })
+    expect((await heartbeat(governed.agent_key)).status).toBe(204)
+    const all = await shown('/agents')
+    expect(all).toContain(`${governed.name} ${governed.agent_key} governed 9.8.7 seen`)
+    expect(all).toContain(`${silent.name} ${silent.agent_key} not known no engine has ever reported production`)
+    const ungoverned = await shown('/agents?governed=false')
+    expect([ungoverned.includes(silent.agent_key), ungoverned.includes(governed.agent_key)]).toEqual([true, false])
+    expect(await shown('/agents?q=nothing-like-it')).toContain('Nothing matches this filter.')
+    const csv = await team.look('/agents.csv?governed=true')
+    expect([csv.status, csv.text.includes(governed.agent_id), csv.text.includes(silent.agent_id)]).toEqual([
+      200,
+      true,
+      false,
+    ])
+  })
+
+  it('offers the button that stops all agents to those who may press it', async () => {
+    expect((await team.look('/agents', 'member')).text).toContain('href="/stops/new"')
+    expect((await team.look('/agents', 'auditor')).text).not.toContain('href="/stops/new"')
+  })
+})
+
+describe('the page of an agent', () => {
+  it('shows its engines, its manifests and its policies', async () => {
+    const { agent_id, agent_key } = await register()
+    await heartbeat(agent_key)
+    const { status, text } = await team.look(`/agents/${agent_id}`)
+    const page = readable(text)
+    expect(status).toBe(200)
+    expect(page).toContain('Governed without a gap since')
+    expect(page).toContain('Engine 9.8.7, 15 policies in effect')
+    expect(page).toMatch(/Baseline [0-9a-f]{12} text since .* in force 15/)
+    expect(text).toContain(`href="/policies?agent_id&#x3D;${agent_id}&amp;enabled&#x3D;true"`)
+    await heartbeat(agent_key, 'all_dropped')
+    const after = await shown(`/agents/${agent_id}`)
+    expect(after).toContain('not governed its engine rejected every policy')
+    expect(after).toContain('What to do: Update the engine')
+  })
+
+  it('names tools that were used without a declaration, and declared ones without a use', async () => {
+    const { agent_id } = await register({ declared_tools: ['read_mail', 'send_mail'] })
+    for (const [index, step_name] of ['read_mail', 'delete_all'].entries()) {
+      const step = { task_id: `tools-${agent_id}`, step: index + 1, step_type: 'step.resource', verb: 'GET', step_name }
+      const body = { agent_id, timestamp: '2026-01-05T09:00:00Z', ...step }
+      await team.platform.call('POST', '/api/v1/logs', { as: 'key', body })
+    }
+    const page = await shown(`/agents/${agent_id}`)
+    expect(page).toContain('1 tool is used but not declared.')
+    expect(page).toMatch(
+      /delete_all used, not declared 1.*read_mail declared and used 1.*send_mail declared, not used 0/,
+    )
+    expect(page).toContain('the last 2 steps')
+    expect(await shown(`/agents/${(await register()).agent_id}`)).toContain('The agent never declared its tools.')
+  })
+
+  it('shows hostile texts as texts', async () => {
+    const { agent_id } = await register({
+      agent_key: hostile,
+      name: hostile,
+      owner_id: hostile,
+      declared_tools: [hostile],
+    })
+    await stop({ agent_id, reason: hostile })
+    const [made] = await stopsOf(agent_id)
+    const paths = [
+      `/agents/${agent_id}`,
+      `/agents/${agent_id}?do=change`,
+      `/agents/${agent_id}?do=deactivate`,
+      '/agents',
+    ]
+    const stops = ['/stops', `/stops/${made?.id}`, `/stops/${made?.id}?do=resume`, `/stops/new?agent_id=${agent_id}`]
+    for (const path of [...paths, ...stops]) {
+      const { status, text } = await team.look(path)
+      expect([path, status, injectedIn(text), text.includes('&lt;script&gt;')]).toEqual([path, 200, [], true])
+    }
+  })
+
+  it('is not found in another workspace, nor without a sign-in of it', async () => {
+    const { agent_id } = await register()
+    const { id } = await stop({ agent_id })
+    for (const path of [`/agents/${agent_id}`, `/stops/${id}`, `/stops/new?agent_id=${agent_id}`])
+      expect([path, (await team.look(path, 'stranger')).status]).toEqual([path, 404])
+    const tried = await team.press(`/agents/${agent_id}`, { act: 'deactivate' }, 'stranger')
+    expect([tried.status, (await agent(agent_id)).active]).toEqual([404, true])
+  })
+})
+
+describe('the acts of the page of an agent', () => {
+  it('change its fields, keep what was typed after an error, and restore what it declares', async () => {
+    const { agent_id } = await register()
+    const at = `/agents/${agent_id}?do=change`
+    const now = { name: 'Desk', owner_id: 'mia', purpose: 'pays\r\nrefunds', environment: 'production' }
+    const wrong = await team.press(at, { act: 'change', ...now, name: 'a\u202eb' })
+    expect([wrong.status, wrong.text.includes('value="a\u202eb"')]).toEqual([422, true])
+    const { status, location } = await team.press(at, { act: 'change', ...now })
+    expect([status, location]).toEqual([303, `/agents/${agent_id}`])
+    expect(await agent(agent_id)).toMatchObject({ ...now, purpose: 'pays\nrefunds' })
+    await team.press(at, { act: 'change', ...now, name: '', environment: '' })
+    expect(await agent(agent_id)).toMatchObject({ name: `Agent ${count}`, environment: 'development', owner_id: 'mia' })
+  })
+
+  it('confirm the lower risk level that was shown, and no other one', async () => {
+    const { agent_id, agent_key } = await register({ risk_classification: 'high' })
+    const again = { agent_key, owner_id: 'mia', purpose: 'p', risk_classification: 'minimal' }
+    await team.platform.call('POST', '/api/v1/agents', { as: 'key', body: again })
+    const { text } = await team.look(`/agents/${agent_id}`)
+    expect(readable(text)).toContain('Policies use high until a member confirms the lower level')
+    expect(actsIn(text)).toEqual(['confirm'])
+    expect(actsIn((await team.look(`/agents/${agent_id}`, 'auditor')).text)).toEqual([])
+    expect((await team.press(`/agents/${agent_id}`, { act: 'confirm', level: 'limited' })).status).not.toBe(303)
+    expect((await team.press(`/agents/${agent_id}`, { act: 'confirm', level: 'minimal' })).status).toBe(303)
+    expect(await agent(agent_id)).toMatchObject({ effective_risk_classification: 'minimal' })
+  })
+
+  it('deactivate and reactivate it after a page that says what happens', async () => {
+    const { agent_id } = await register()
+    const at = `/agents/${agent_id}`
+    expect(await shown(`${at}?do=deactivate`)).toContain('Every next step of the agent is blocked.')
+    expect((await team.press(`${at}?do=deactivate`, { act: 'deactivate' }, 'member')).location).toBe(at)
+    expect((await agent(agent_id)).active).toBe(false)
+    const page = await team.look(at)
+    expect([page.text.includes('do&#x3D;deactivate'), page.text.includes('do&#x3D;reactivate')]).toEqual([false, true])
+    expect(await shown('/agents?active=false')).toContain('deactivated')
+    expect((await team.press(`${at}?do=reactivate`, { act: 'reactivate' })).location).toBe(at)
+    expect((await agent(agent_id)).active).toBe(true)
+  })
+
+  it('are absent for an auditor, whose requests are rejected', async () => {
+    const { agent_id } = await register()
+    const { text } = await team.look(`/agents/${agent_id}`, 'auditor')
+    expect([actsIn(text), text.includes('do&#x3D;'), text.includes('/stops/new')]).toEqual([[], false, false])
+    for (const form of ['change', 'deactivate'])
+      expect(actsIn((await team.look(`/agents/${agent_id}?do=${form}`, 'auditor')).text)).toEqual([])
+    for (const act of ['change', 'deactivate'])
+      expect((await team.press(`/agents/${agent_id}`, { act, name: 'x' }, 'auditor')).status).toBe(403)
+    const stopping = { act: 'stop', target: 'agent', reason: 'r' }
+    expect((await team.look(`/stops/new?agent_id=${agent_id}`, 'auditor')).status).toBe(403)
+    expect((await team.press(`/stops/new?agent_id=${agent_id}`, stopping, 'auditor')).status).toBe(403)
+    expect([(await agent(agent_id)).active, await stopsOf(agent_id)]).toEqual([true, []])
+  })
+})
+
+describe('the pages of stops', () => {
+  it('stop one agent with a reason, and resume it', async () => {
+    const { agent_id, name } = await register()
+    const at = `/stops/new?agent_id=${agent_id}`
+    expect(await shown(at)).toMatch(new RegExp(`Only ${name}.*Every agent of the API key.*Every next step is blocked`))
+    const blank = await team.press(at, { act: 'stop', target: 'key', reason: ' ' })
+    expect([blank.status, readable(blank.text), /value="key" checked/.test(blank.text)]).toEqual([
+      422,
+      expect.stringContaining('The reason is missing'),
+      true,
+    ])
+    expect((await team.press(at, { act: 'stop', target: 'moon', reason: 'r' })).status).toBe(422)
+    const { location } = await team.press(at, { act: 'stop', target: 'agent', reason: 'pays twice' }, 'member')
+    const [made] = await stopsOf(agent_id)
+    expect([location, made]).toMatchObject([`/stops/${made?.id}`, { target: { kind: 'agent' }, reason: 'pays twice' }])
+    const page = await shown(`/agents/${agent_id}`)
+    expect(page).toContain('Stopped: every next step is blocked')
+    expect(page).toContain(`By ${addressOf('member')}`)
+    expect((await team.look(`/stops/${made?.id}`, 'auditor')).text).not.toContain('do&#x3D;resume')
+    const resume = `/stops/${made?.id}?do=resume`
+    expect((await team.press(resume, { act: 'resume', choice: 'all' }, 'auditor')).status).toBe(403)
+    const pressed = await team.press(resume, { act: 'resume', choice: 'all', note: 'repaired' })
+    expect(pressed.location).toBe(`/stops/${made?.id}`)
+    expect(await stopsOf(agent_id)).toEqual([])
+    expect(await shown(`/stops/${made?.id}`)).toMatch(/ended.*repaired/)
+    expect((await team.press(resume, { act: 'resume', choice: 'all' })).status).toBe(409)
+  })
+
+  it('stop the workspace, and resume it by stages', async () => {
+    const { agent_id, name } = await register()
+    const { location } = await team.press('/stops/new', { act: 'stop', target: 'workspace', reason: 'the key leaked' })
+    expect(await shown('/stops?state=stopped')).toContain('the key leaked on every agent of the workspace')
+    const resume = `${location}?do=resume&agent_id=${agent_id}`
+    expect(await shown(resume)).toContain(`Only ${name}`)
+    for (const percent of ['', '0', '101', 'x'])
+      expect((await team.press(resume, { act: 'resume', choice: 'percent', percent })).status).toBe(422)
+    expect((await team.press(resume, { act: 'resume' })).status).toBe(422)
+    expect((await team.press(resume, { act: 'resume', choice: 'agent' })).status).toBe(303)
+    expect(await stopsOf(agent_id)).toEqual([])
+    expect((await team.press(resume, { act: 'resume', choice: 'percent', percent: '60' })).status).toBe(303)
+    const page = await shown(location ?? '')
+    expect(page).toMatch(/resumed in part.*agents are stopped now.*1 agent .*up to 60 %/)
+    expect((await team.press(resume, { act: 'resume', choice: 'all' })).status).toBe(303)
+    expect(await shown(location ?? '')).toContain('The stop has ended.')
+  })
+})
