@@ -60,7 +60,8 @@ const menu = piece(`<li class="menu"><details{{#if failed}} open{{/if}}>
 <div class="grow"><label class="form-label" for="view-name">Name of the view. All members of the workspace see it.</label>
 <input class="form-control form-control-sm" id="view-name" name="name" value="{{name}}" maxlength="100" required></div>
 <button class="btn btn-sm btn-primary" name="act" value="save_view">Save</button></form>{{/if}}
-{{#each views}}<form class="d-flex gap-2 align-items-center mt-2" method="post" action="{{../here}}"><input type="hidden" name="csrf" value="{{../csrf}}">
+{{#if views}}<div class="form-label{{#if mayName}} mt-3{{/if}}">Saved views</div>{{/if}}
+{{#each views}}<form class="d-flex gap-2 align-items-center mb-1" method="post" action="{{../here}}"><input type="hidden" name="csrf" value="{{../csrf}}">
 <input type="hidden" name="id" value="{{id}}"><bdi>{{label}}</bdi>
 <button class="btn btn-sm" name="act" value="remove_view" aria-label="Remove the view {{label}}">Remove</button></form>{{/each}}</div></details></li>`)
 

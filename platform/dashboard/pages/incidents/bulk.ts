@@ -48,6 +48,7 @@ function confirmation({ csrf, form }: Visit, move: IncidentMove, { moved, about,
       id: one.id,
       policy: link(paths.incident(one.id), one.policy_name),
       severity: severity(one.severity),
+      agent: link(paths.agent(one.agent_id), one.agent_name || one.agent_id),
       change: text(`${one.state} → ${transitions[move].to}`),
       task: one.task_id === null ? nothing : id(one.task_id),
     })),
@@ -66,8 +67,8 @@ const confirmView =
   piece(`<form class="card" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><input type="hidden" name="move" value="{{move}}">
 <div class="card-header"><h2 class="card-title">{{question}}</h2></div>
 {{#if about}}<div class="card-body text-secondary">{{about}}</div>{{/if}}
-<table class="table rows"><thead><tr><th>Policy</th><th>Severity</th><th>Change</th><th>Task</th></tr></thead><tbody>
-{{#each rows}}<tr><td data-label="Policy"><input type="hidden" name="selected" value="{{id}}">{{policy}}</td><td data-label="Severity">{{severity}}</td><td data-label="Change">{{change}}</td><td data-label="Task">{{task}}</td></tr>
+<table class="table rows"><thead><tr><th>Policy</th><th>Severity</th><th>Agent</th><th>Change</th><th>Task</th></tr></thead><tbody>
+{{#each rows}}<tr><td data-label="Policy"><input type="hidden" name="selected" value="{{id}}">{{policy}}</td><td data-label="Severity">{{severity}}</td><td data-label="Agent">{{agent}}</td><td data-label="Change">{{change}}</td><td data-label="Task">{{task}}</td></tr>
 {{/each}}</tbody></table>
 <div class="card-body"><label class="form-label" for="note">{{note_label}}</label>
 <textarea class="form-control mb-2" id="note" name="note" rows="2" maxlength="1000"{{#if needs_note}} required{{/if}}>{{note}}</textarea>

@@ -20,6 +20,7 @@ export async function duties(visit: Visit): Promise<Html> {
     ungovernedAgents(visit),
     unfinishedTasks(visit),
     log(visit),
+    receivers(visit),
     jobs(visit),
   ])
   return view({ cards: cards.filter((card) => card !== null) })
@@ -125,6 +126,19 @@ async function checkpointOf(found: Promise<LogCheckpoint>): Promise<LogCheckpoin
   } catch (error) {
     if (error instanceof PlatformError && error.code === 'NOT_FOUND') return null
     throw error
+  }
+}
+
+/** The actions whose receivers do not answer: their deliveries wait. Null without one. */
+async function receivers({ api: { read } }: Visit): Promise<Card | null> {
+  const { actions } = await read('action-list', '/api/v1/actions', { enabled: 'true', limit: '200' })
+  const failing = actions.filter(({ receiver }) => receiver.failures > 0)
+  if (failing.length === 0) return null
+  const names = failing.map(({ id, name }) => link(paths.action(id), name))
+  return {
+    title: 'Actions without a receiver',
+    count: null,
+    text: joined([text('Deliveries wait until the receiver answers:'), joined(names, ', ')]),
   }
 }
 
