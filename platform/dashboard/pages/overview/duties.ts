@@ -114,7 +114,7 @@ async function log({ api: { read } }: Visit): Promise<Card> {
   const about = `Entries with a signature. ${covers ? 'The newest step is among them.' : 'Newer steps wait for the next one.'}`
   return {
     title,
-    count: link(checkpoint_path, number(size)),
+    count: link(paths.log(), number(size)),
     text: joined([text(about), text('Signed'), time(published_at)]),
   }
 }
