@@ -1,14 +1,14 @@
 // The overview and the search: what they count and find, where their links lead, and for which people.
 import type { AgentList, IncidentList } from '@svc/schemas'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { registerAgent, violate } from '../../support/http/actions.js'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { makeAction, registerAgent, violate } from '../../support/http/actions.js'
 import { hostile, injectedIn, startTeam, type Team } from '../../support/people/pages.js'
 
 let team: Team
 let agent_id: string
 let incident_id: string
 beforeAll(async () => {
-  team = await startTeam()
+  team = await startTeam({ SVC_CHECKPOINT_SECONDS: '1' })
 })
 afterAll(() => team.close())
 
@@ -54,7 +54,6 @@ describe('the overview', () => {
     for (const words of [
       'No version of a manifest waits for an approval.',
       'No task is past the time limit without a step that ends it.',
-      'No checkpoint of the log was signed yet.',
     ])
       expect(text).toContain(words)
   })
@@ -66,6 +65,15 @@ describe('the overview', () => {
     expect(svg).not.toMatch(/ style=|<style|<script| on\w+=/)
     const day = new Date().toISOString().slice(0, 10)
     expect(linksIn(text).get(`/tasks?from=${day}&to=${day}`)).toBe(day)
+  })
+
+  it('says what the signed log includes', async () => {
+    const text = await vi.waitFor(async () => {
+      const page = (await team.look('/')).text
+      expect(page).toContain('The newest step is among them.')
+      return page
+    }, 10_000)
+    expect(Number(linksIn(text).get('/settings/log'))).toBeGreaterThan(0)
   })
 
   it('reads itself again while it is open', async () => {
@@ -138,5 +146,19 @@ describe('the search', () => {
       303,
       '/sign-in?return_to=%2Fsearch%3Fq%3Dtask-one',
     ])
+  })
+})
+
+describe('the overview of a workspace with actions', () => {
+  it('names the actions whose deliveries wait, and no others', async () => {
+    expect((await team.look('/')).text).not.toContain('Actions without a receiver')
+    const { action } = await makeAction(team.platform, { name: hostile, config: { url: 'http://127.0.0.1:9/' } })
+    await violate(team.platform, 'task-two')
+    const text = await vi.waitFor(async () => {
+      const page = (await team.look('/')).text
+      expect(page).toContain('Actions without a receiver')
+      return page
+    }, 10_000)
+    expect([linksIn(text).has(`/actions/${action.id}`), injectedIn(text)]).toEqual([true, []])
   })
 })
