@@ -78,6 +78,8 @@ describe('the list of groups', () => {
   it('offers no answer to an auditor, whose form is rejected', async () => {
     const { text } = await team.look('/incidents/groups', 'auditor')
     expect(text).not.toContain('/incidents/resolve')
+    const question = await team.look('/incidents/resolve?state=open', 'auditor')
+    expect([question.status, question.text.includes('name="act"')]).toEqual([403, false])
     const form = { act: 'move', move: 'resolve', selected: ids.slice(2) }
     const tried = await team.press('/incidents/resolve?state=open', form, 'auditor')
     expect([tried.status, (await incident(ids[2] ?? '')).state]).toEqual([403, 'open'])

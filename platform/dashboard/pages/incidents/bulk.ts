@@ -121,6 +121,8 @@ export const bulkActs = {
 async function showAll(visit: Visit): Promise<Shown> {
   const filter = filterIn(visit.query)
   const back = paths.incidents(filter)
+  if (!visit.api.may('post', '/api/v1/incidents/bulk'))
+    throw new PlatformError('FORBIDDEN', 'your role reads incidents: owners, admins and members resolve them')
   const asked = { state: 'open,active', ...filter, limit: String(maxMoved) }
   const { incidents, total } = await visit.api.read('incident-list', '/api/v1/incidents', asked)
   const moved = incidents.filter(({ state }) => transitions.resolve.from.some((from) => from === state))
