@@ -1,6 +1,7 @@
 // The tabs of the settings, and what they share.
 import { paths } from '../../paths.js'
-import { type Html, joined, piece } from '../../views/html.js'
+import { type Html, joined } from '../../views/html.js'
+import { tabList } from '../../views/tabs.js'
 import type { Shown, Visit } from '../../visit.js'
 
 export type Tab = 'general' | 'members' | 'keys' | 'log' | 'retention'
@@ -14,13 +15,8 @@ export function tabs({ api: { may } }: Visit, here: Tab): Html {
     ['log', 'Log', paths.log()],
     ['retention', 'Retention', paths.retention()],
   ] as const
-  return tabsView({ tabs: all.map(([name, label, href]) => ({ label, href, here: name === here })) })
+  return tabList('Settings', all, here)
 }
-
-const tabsView = piece(`<nav aria-label="Settings"><ul class="nav nav-underline tabs">
-{{#each tabs}}<li class="nav-item"><a class="nav-link{{#if here}} active{{/if}}" href="{{href}}"{{#if here}} aria-current="page"{{/if}}>{{label}}</a></li>
-{{/each}}</ul></nav>
-`)
 
 /** A tab of the settings. */
 export function settings(visit: Visit, here: Tab, ...pieces: readonly Html[]): Shown {
