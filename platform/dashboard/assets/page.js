@@ -56,6 +56,8 @@ function offerColours() {
 
 document.addEventListener('DOMContentLoaded', () => {
   improve(document)
+  for (const zone of document.querySelectorAll('[data-zone]'))
+    zone.textContent = `Times in ${Intl.DateTimeFormat().resolvedOptions().timeZone}`
   offerColours()
   document.addEventListener('keydown', pressed)
   document.addEventListener('click', (event) => {

@@ -59,7 +59,7 @@ const navigation = piece(`<header class="side d-print-none">
 <nav aria-label="Pages"><ul>
 {{#each entries}}<li><a href="{{href}}"{{#if here}} aria-current="page"{{/if}}>{{label}}</a></li>
 {{/each}}</ul></nav>
-<div class="side-end"><a href="{{account}}" title="{{email}}"><bdi>{{email}}</bdi></a>
+<div class="side-end"><span class="text-secondary" data-zone>Times in UTC</span><a href="{{account}}" title="{{email}}"><bdi>{{email}}</bdi></a>
 <form method="post" action="/theme"><input type="hidden" name="return_to" value="{{here}}">
 <button name="theme" value="{{other}}" class="btn btn-sm btn-ghost-secondary">{{other_label}}</button></form></div>
 </header>

@@ -64,7 +64,7 @@ export function hash(value: string | null, length = 12): Html {
   if (value === null || value === '') return nothing
   const whole = escaped(value)
   return made(
-    `<span class="id"><code title="${whole}">${escaped(value.slice(0, length))}</code><button type="button" class="copy" data-copy="${whole}" aria-label="Copy ${whole}" hidden></button></span>`,
+    `<span class="id"><code title="${whole}">${escaped(value.length > length ? `${value.slice(0, length)}…` : value)}</code><button type="button" class="copy" data-copy="${whole}" aria-label="Copy ${whole}" hidden></button></span>`,
   )
 }
 
@@ -100,9 +100,14 @@ const stateTones: Readonly<Record<string, Tone>> = {
   completed: 'green',
 }
 
+/** The state of an incident as people read it. */
+export function stateText(value: string): string {
+  return value === 'active' ? 'in review' : value
+}
+
 /** The state of a task or an incident. */
 export function state(value: string): Html {
-  return badge(value, stateTones[value])
+  return badge(stateText(value), stateTones[value])
 }
 
 /** The effect of a violation, in words for people. */

@@ -4,7 +4,7 @@ import { PlatformError } from '../../../errors.js'
 import { type IncidentMove, transitions } from '../../../incidents/commands/move-incident.js'
 import type { DashboardPage } from '../../page.js'
 import { api, filterIn, paths } from '../../paths.js'
-import { counted, id, link, nothing, number, piece, severity, text } from '../../views/html.js'
+import { counted, id, link, nothing, number, piece, severity, stateText, text } from '../../views/html.js'
 import { type Act, type Fields, field, type Shown, type Visit } from '../../visit.js'
 
 /** The API moves at most this many at once. */
@@ -49,7 +49,7 @@ function confirmation({ csrf, form }: Visit, move: IncidentMove, { moved, about,
       policy: link(paths.incident(one.id), one.policy_name),
       severity: severity(one.severity),
       agent: link(paths.agent(one.agent_id), one.agent_name || one.agent_id),
-      change: text(`${one.state} → ${transitions[move].to}`),
+      change: text(`${stateText(one.state)} → ${stateText(transitions[move].to)}`),
       task: one.task_id === null ? nothing : id(one.task_id),
     })),
     csrf,

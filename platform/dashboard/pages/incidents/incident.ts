@@ -1,5 +1,5 @@
 // The page of an incident, which mails and Slack messages link to: why it was raised, what to do, its history, and its moves.
-import { effectWords, type Incident, type IncidentOccurrence } from '@svc/schemas'
+import { type Agent, effectWords, type Incident, type IncidentOccurrence } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import { type IncidentMove, transitions } from '../../../incidents/commands/move-incident.js'
 import { neighboursOf } from '../../lists/neighbours.js'
@@ -8,7 +8,9 @@ import { address, api, filterIn, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
 import {
   badge,
+  counted,
   effectTexts,
+  type Html,
   hash,
   id,
   joined,
@@ -18,6 +20,7 @@ import {
   piece,
   severity,
   state,
+  stateText,
   text,
   time,
 } from '../../views/html.js'
@@ -34,7 +37,7 @@ async function show(visit: Visit): Promise<Shown> {
   const incident = await read('incident', path)
   const filter = filterIn(visit.query)
   const row = { id: incident.id, filter, one: 'incident' }
-  const [occurrences, agent, nameOf, evidence, neighbours] = await Promise.all([
+  const [occurrences, agent, nameOf, evidence, others, neighbours] = await Promise.all([
     read('incident-occurrence-list', `${path}/occurrences`, {
       limit: String(maxOccurrences),
       ...(cursor !== undefined && { cursor }),
@@ -42,6 +45,7 @@ async function show(visit: Visit): Promise<Shown> {
     read('agent', api`/api/v1/agents/${incident.agent_id}`),
     peopleOf(visit),
     evidenceOf(visit, incident),
+    othersOf(visit, incident),
     neighboursOf(visit, incidents, row, (id) => paths.incident(id, filter)),
   ])
   const here = (at?: string) => address(visit.path, { ...filter, cursor: at })
@@ -49,6 +53,7 @@ async function show(visit: Visit): Promise<Shown> {
     ...factsOf(incident, agent),
     neighbours,
     evidence,
+    others,
     ...formOf(visit, incident, may('post', `${path}/resolve`)),
     csrf: visit.csrf,
     occurrences: occurrences.occurrences.map((one) => occurrenceOf(one, incident)),
@@ -60,7 +65,7 @@ async function show(visit: Visit): Promise<Shown> {
       ...incident.history.map((entry) => historyOf(entry, nameOf)),
     ],
   })
-  return { title: `Incident: ${incident.policy_name}`, place: 'incidents', content: content.toHTML() }
+  return { title: `Violated: ${incident.policy_name}`, place: 'incidents', content: content.toHTML() }
 }
 
 const view = piece(`{{neighbours}}
@@ -69,7 +74,9 @@ const view = piece(`{{neighbours}}
 <p class="mb-2">{{severity}} {{state}}{{#if observed}} {{observed}}{{/if}}</p>
 <h2 class="h3">Reason</h2><p class="lines fs-3"><bdi>{{reason}}</bdi></p>
 {{#if remedy}}<h2 class="h3">Remedy</h2><p class="lines"><bdi>{{remedy}}</bdi></p>{{/if}}
-{{#if task_href}}<p class="mb-0"><a class="btn btn-primary" href="{{task_href}}">Show the steps of the task</a></p>{{/if}}
+{{#if ran}}<p><strong>It was not stopped.</strong> {{ran}}</p>{{/if}}
+{{#if task_href}}<p class="mb-0 btn-list"><a class="btn btn-primary" href="{{task_href}}">Show the steps of the task</a><a class="btn" href="{{verify_href}}">Verify its record</a></p>{{/if}}
+{{#if others}}<p class="mb-0 mt-2">{{others}}</p>{{/if}}
 </div></section>
 {{evidence}}{{#if moves}}<section class="card no-print"><form class="card-body" method="post"><input type="hidden" name="csrf" value="{{csrf}}">
 <label class="form-label" for="note">{{note_label}}</label>
@@ -90,7 +97,35 @@ const view = piece(`{{neighbours}}
 </div></div>
 `)
 
-function factsOf(incident: Incident, agent: { readonly agent_key: string; readonly name: string }) {
+/** Why a step that a policy forbids ran, as far as the platform knows. */
+function ranText({ effects, mode, severity: level }: Incident, { engine, agent_id }: Agent): Html {
+  if (effects.executed === 0) return nothing
+  if (mode === 'observe') return text('The policy is only observed: it reports and stops nothing.')
+  if (level !== 'critical') return text('Only critical policies stop a step; this one reports.')
+  const about = link(paths.agent(agent_id), 'What to do')
+  return engine === undefined || engine.state === 'no_engine'
+    ? joined([
+        text('No engine has reported for this agent, so that its steps are recorded and nothing stops them.'),
+        about,
+      ])
+    : joined([text('An engine has reported for this agent; it did not stop this step, or was not asked.'), about])
+}
+
+/** Other open incidents of the same task. */
+async function othersOf({ api: { read } }: Visit, { task_id, state: now }: Incident): Promise<Html> {
+  if (task_id === null) return nothing
+  const open = { task_id, state: 'open,active' }
+  const { total } = await read('incident-list', '/api/v1/incidents', { ...open, limit: '1' })
+  const others = total - (now === 'open' || now === 'active' ? 1 : 0)
+  return others <= 0
+    ? nothing
+    : link(
+        paths.incidents(open),
+        counted(others, 'other open incident of this task', 'other open incidents of this task'),
+      )
+}
+
+function factsOf(incident: Incident, agent: Agent) {
   const { agent_id, task_id, step, policy_id, policy_name, rule_type, manifest_id, violation_details, mode } = incident
   const { name, agent_key } = agent
   const facts = [
@@ -101,8 +136,8 @@ function factsOf(incident: Incident, agent: { readonly agent_key: string; readon
     ['Agent', joined([link(paths.agent(agent_id), name || agent_key), id(agent_key)])],
     ...(task_id === null ? [] : [['Task', id(task_id, paths.task(task_id, { around: step }))] as const]),
     ...(step === null ? [] : [['Step', text(step)] as const]),
-    ['First seen', time(incident.first_seen)],
-    ['Last seen', time(incident.last_seen)],
+    ['First recorded', time(incident.first_seen)],
+    ['Last recorded', time(incident.last_seen)],
     ['Incident', id(incident.id)],
     ['Entry', hash(incident.log_id, 20)],
   ] as const
@@ -112,7 +147,10 @@ function factsOf(incident: Incident, agent: { readonly agent_key: string; readon
     observed: mode === 'observe' ? badge('observed only') : nothing,
     reason: violation_details.reason,
     remedy: violation_details.remedy ?? '',
-    task_href: task_id === null ? '' : paths.task(task_id, { around: step }),
+    task_href:
+      task_id === null ? '' : `${paths.task(task_id, { around: step })}${step === null ? '' : `#step-${step}`}`,
+    verify_href: task_id === null ? '' : `${paths.task(task_id, { verify: '1' })}#verification`,
+    ran: ranText(incident, agent),
     facts: facts.map(([label, value]) => ({ name: label, value })),
   }
 }
@@ -120,7 +158,7 @@ function factsOf(incident: Incident, agent: { readonly agent_key: string; readon
 /** The moves that are possible from the state, for a person who may make them. */
 function formOf({ form }: Visit, incident: Incident, isAllowed: boolean) {
   const names = moveNames.filter((move) => transitions[move].from.some((one) => one === incident.state))
-  const note_label = names.includes('ignore') ? 'Note, required to ignore the incident' : 'Note'
+  const note_label = names.includes('ignore') ? 'Note (required to ignore the incident)' : 'Note'
   const moves = [
     ...names.map((name) => ({ name: name as string, label: labels[name] })),
     { name: 'note', label: 'Add the note only' },
@@ -150,7 +188,7 @@ function historyOf(entry: Incident['history'][number], nameOf: Named) {
   const { at, by, from, to, note } = entry as Readonly<Record<'at' | 'by' | 'from' | 'to' | 'note', string | null>>
   return {
     at: time(at),
-    change: text(from === to ? 'note' : `${from} → ${to}`),
+    change: text(from === to ? 'note' : `${stateText(from ?? '')} → ${stateText(to ?? '')}`),
     by: joined([text('by'), nameOf(by)]),
     note: note ?? '',
   }

@@ -8,7 +8,7 @@ import { bulkActs } from './bulk.js'
 import { tabs } from './tabs.js'
 
 export const severities = ['critical', 'high', 'medium', 'low']
-export const states = ['open', 'active', 'resolved', 'ignored']
+export const states = ['open', ['active', 'in review'], 'resolved', 'ignored'] as const
 
 export const effects = [
   ['executed', 'executed'],

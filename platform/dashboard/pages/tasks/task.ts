@@ -1,6 +1,6 @@
 // The page of a task: what the agent did, where it went wrong, which policy says so, what would have made it right, and whether the
 // record is genuine.
-import type { TaskStep, TaskSummary, TaskTimeline } from '@svc/schemas'
+import type { LoggedViolation, TaskStep, TaskSummary, TaskTimeline } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import type { Query } from '../../../http/query.js'
 import { neighboursOf } from '../../lists/neighbours.js'
@@ -40,8 +40,9 @@ async function show(visit: Visit): Promise<Shown> {
   const violating = found.violating === 0 ? [] : await violatingSteps(visit, path)
   const view = viewOf(query)
   const here = (values: Own) => address(visit.path, { ...query, verify: undefined, ...values })
+  const stepAt = (step: number) => `${here({ around: String(step), cursor: undefined, only: undefined })}#step-${step}`
   const content = page({
-    summary: summaryOf(found, violating, (step) => here({ around: String(step), cursor: undefined, only: undefined })),
+    summary: summaryOf(found, violating, stepAt),
     facts: factsOf(found),
     neighbours: await neighbours(visit, task_id),
     verification: query.verify === undefined ? nothing : await verification(visit, task_id, path),
@@ -50,8 +51,9 @@ async function show(visit: Visit): Promise<Shown> {
     steps:
       found.steps.length === 0
         ? none({})
-        : timeline(found.steps, { view, marked: query.around, signed: await signedSize(visit) }),
+        : timeline(found.steps, { view, marked: query.around, signed: await signedSize(visit), hrefOf: stepAt }),
     pages: pagesOf(found, here),
+    late: lateText(found.steps),
     live: found.task.status === 'running' && found.next_cursor === null ? here({}) : '',
   })
   return { title: `Task ${task_id}`, place: 'tasks', content: content.toHTML() }
@@ -64,10 +66,20 @@ const page = piece(`{{neighbours}}
 <span class="text-secondary">Reads every entry of the task again and recomputes its chain of hashes.</span></div>
 <a class="btn" href="{{verify}}#verification" hx-get="{{verify}}" hx-select="#verification" hx-target="#verification" hx-swap="outerHTML">Verify now</a></div>{{verification}}</div></section>
 <section class="card" id="live"{{#if live}} hx-get="{{live}}" hx-trigger="every 5s" hx-select="#live" hx-target="#live" hx-swap="outerHTML"{{/if}}>
-<div class="card-header bar mb-0"><h2 class="card-title grow">Steps</h2>{{tabs}}</div>{{steps}}
+<div class="card-header bar mb-0"><h2 class="card-title grow">Steps</h2>{{tabs}}</div>
+{{#if late}}<div class="card-body py-2 text-secondary">{{late}}</div>{{/if}}{{steps}}
 <div class="card-footer bar">{{pages}}</div></section>
 </div><div class="col-xl-3"><section class="card"><div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
 `)
+
+/** Steps that came long after the times that they claim: what policies said of them is of a later time. */
+function lateText(steps: readonly TaskStep[]): string {
+  const delays = steps.map(({ timestamp, received_at }) => Date.parse(received_at) - Date.parse(timestamp))
+  const hours = Math.max(0, ...delays.filter((delay) => delay > 0)) / 3_600_000
+  if (hours < 1) return ''
+  const late = hours < 48 ? counted(Math.round(hours), 'hour') : counted(Math.round(hours / 24), 'day')
+  return `Steps were received up to ${late} after the times that their sender claims. Policies were evaluated when they were received.`
+}
 
 const none = piece('<div class="empty-state">No step matches this filter.</div>')
 
@@ -76,6 +88,7 @@ function pageOf({ view, only, around, cursor }: Query): Query {
     limit: view === 'compact' || view === undefined ? '100' : '50',
     ...(only === 'violating' && { violating: 'true' }),
     ...(only === 'tools' && { kind: 'tool' }),
+    ...(only === 'gates' && { kind: 'gate' }),
     ...(cursor !== undefined ? { cursor } : around !== undefined && { around }),
   }
 }
@@ -109,18 +122,31 @@ function summaryOf(
     heading: `${counted(violating, 'step')} of ${number(task.step_count)} ${violating === 1 ? 'violates' : 'violate'} a policy`,
     first: violating > steps.length ? `The first ${steps.length}:` : '',
     steps: steps.map((step) => {
-      const [violation] = step.violations
-      const others = step.violations.length - 1
+      const [violation, ...others] = step.violations.toSorted((a, b) => rankOf(a.severity) - rankOf(b.severity))
       return {
-        step: link(`${hrefOf(step.step)}#step-${step.step}`, `Step ${step.step}: ${step.step_name ?? step.step_type}`),
+        step: link(hrefOf(step.step), `Step ${step.step}: ${step.step_name ?? step.step_type}`),
         verdict: verdictOf(step),
         policy: violation === undefined ? nothing : link(paths.policy(violation.policy_id), violation.name),
         reason: violation?.violation_details.reason ?? '',
         remedy: violation?.violation_details.remedy ?? '',
-        more: others > 0 ? `and ${counted(others, 'other policy', 'other policies')}` : '',
+        more:
+          others.length === 0
+            ? nothing
+            : joined([
+                text('and'),
+                joined(
+                  others.map(({ policy_id, name }) => link(paths.policy(policy_id), name)),
+                  ', ',
+                ),
+              ]),
       }
     }),
   })
+}
+
+/** The most severe first. */
+function rankOf(severity: LoggedViolation['severity']): number {
+  return ['critical', 'high', 'medium', 'low'].indexOf(severity)
 }
 
 const quiet = piece(
@@ -177,6 +203,7 @@ function tabsOf({ only }: Query, view: View, violating: number, here: (values: O
     tab('All', only === undefined, { only: undefined }),
     tab(`Violations only (${number(violating)})`, only === 'violating', { only: 'violating' }),
     tab('Tools only', only === 'tools', { only: 'tools' }),
+    tab('Approvals and checks', only === 'gates', { only: 'gates' }),
   ]
   const ways = views.map((one) => tab(labels[one], view === one, { view: one }))
   return tabs({

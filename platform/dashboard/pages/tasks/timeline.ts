@@ -26,17 +26,19 @@ export interface Shape {
   readonly marked: string | undefined
   /** Entries with a lower log index are in a signed tree. */
   readonly signed: number
+  /** The address of a step of the task. */
+  readonly hrefOf: (step: number) => string
 }
 
 /** The steps as a list. */
-export function timeline(steps: readonly TaskStep[], { view, marked, signed }: Shape): Html {
+export function timeline(steps: readonly TaskStep[], shape: Shape): Html {
   return list({
     steps: steps.map((step) => ({
       ...headOf(step),
-      marked: marked === String(step.step) || marked === step.log_id,
+      marked: isMarked(step, shape),
       is_violating: step.violations.length > 0,
-      violations: step.violations.map((violation) => violationOf(violation, step)),
-      body: bodyOf(step, view, signed),
+      violations: step.violations.map((violation) => violationOf(violation, shape)),
+      body: bodyOf(step, shape),
     })),
   })
 }
@@ -68,6 +70,10 @@ export function headOf(step: TaskStep) {
   }
 }
 
+function isMarked({ step, log_id }: TaskStep, { marked }: Shape): boolean {
+  return marked === String(step) || marked === log_id
+}
+
 /** What a gate checked, and its answer. */
 function gateOf(properties: TaskStep['properties']): string {
   const guard = properties?.guard
@@ -92,25 +98,39 @@ function verdictText(outcome: TaskStep['outcome'], effect: TaskStep['effect']): 
   return [isAsked ? 'needs an approval' : 'a policy blocks it', 'orange']
 }
 
-const maxSummary = 160
+const maxSummary = 240
+const maxValue = 60
 
-/** The input in one line. */
-function summaryOf({ is_erased, input, output }: TaskStep): string {
+/** The input in one line, and of a gate its answer too. Digests come last: they say nothing to a person. */
+function summaryOf({ is_erased, input, output, step_type }: TaskStep): string {
   if (is_erased) return 'Its payload was erased; its hash stays in the chain.'
-  const shown = input ?? output
-  if (shown === null) return ''
-  const line = JSON.stringify(shown)
-  return line.length > maxSummary ? `${line.slice(0, maxSummary)}…` : line
+  const isGate = /gate/i.test(step_type)
+  const members = [...Object.entries(input ?? {}), ...(isGate || input === null ? Object.entries(output ?? {}) : [])]
+  const isDigest = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{32,}$/.test(value)
+  const ordered = [
+    ...members.filter(([, value]) => !isDigest(value)),
+    ...members.filter(([, value]) => isDigest(value)),
+  ]
+  return shortened(
+    ordered.map(([name, value]) => `${name}: ${shortened(plain(value), maxValue)}`).join(' · '),
+    maxSummary,
+  )
 }
 
-function violationOf(violation: LoggedViolation, { task_id }: TaskStep) {
+function plain(value: unknown): string {
+  return typeof value === 'string' ? value.replaceAll(/\s+/g, ' ') : JSON.stringify(value)
+}
+
+function shortened(value: string, max: number): string {
+  return value.length > max ? `${value.slice(0, max)}…` : value
+}
+
+function violationOf(violation: LoggedViolation, { hrefOf }: Shape) {
   const { policy_id, name, mode, waived, violation_details, incident_id } = violation
   const { reason, remedy, evidence } = violation_details
   const earlier = evidence
     .filter(({ step }) => step !== null)
-    .map(({ step, step_name, step_type }) =>
-      link(`${paths.task(task_id, { around: step })}#step-${step}`, `step ${step} (${step_name ?? step_type})`),
-    )
+    .map(({ step, step_name, step_type }) => link(hrefOf(step ?? 0), `step ${step} (${step_name ?? step_type})`))
   return {
     severity: severity(violation.severity),
     policy: link(paths.policy(policy_id), name),
@@ -118,19 +138,23 @@ function violationOf(violation: LoggedViolation, { task_id }: TaskStep) {
     reason,
     remedy: remedy ?? '',
     evidence: earlier.length === 0 ? '' : joined(earlier, ', '),
-    incident: incident_id === null ? text('No incident counts it.') : link(paths.incident(incident_id), 'Its incident'),
+    incident:
+      incident_id === null
+        ? text('No incident counts it.')
+        : link(paths.incident(incident_id), `Its incident: ${name}`),
   }
 }
 
 const payloads = ['input', 'output', 'properties', 'meta'] as const
 
-function bodyOf(step: TaskStep, view: View, signed: number): Html {
+function bodyOf(step: TaskStep, shape: Shape): Html {
+  const { view, signed } = shape
   if (view === 'json') return json(step)
   const shown = payloads.flatMap((name) => (step[name] === null ? [] : [{ name, value: json(step[name]) }]))
   const { seq, log_id, log_index, prev_hash, client_prev_hash, received_at } = step
   return body({
     payloads: shown,
-    open: view === 'full',
+    open: view === 'full' || isMarked(step, shape),
     seq,
     hash: hash(step.hash, 20),
     previous: prev_hash === '' ? text('none: the first entry') : hash(prev_hash, 20),

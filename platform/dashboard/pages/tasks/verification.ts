@@ -33,11 +33,12 @@ const anchored: Readonly<Record<Verification['anchoring'], string>> = {
   none: 'No signed checkpoint of the log covers the task yet.',
 }
 
-const view = piece(`<div class="alert {{#if ok}}alert-success{{else}}alert-danger{{/if}}" role="status"><div>
+const view = piece(`<div class="alert mt-3 mb-0 {{#if ok}}alert-success{{else}}alert-danger{{/if}}" role="status"><div>
 <h3 class="alert-title">{{heading}}</h3>
 {{#if bad}}<p class="mb-1"><strong><bdi>{{bad}}</bdi></strong></p>{{/if}}
 <p class="mb-1">{{entries}} {{payloads}} {{anchoring}}</p><p class="mb-1"><bdi>{{sequence}}</bdi></p>
 {{#if findings}}<ul class="mb-1">{{#each findings}}<li><bdi>{{this}}</bdi></li>{{/each}}</ul>{{/if}}
 <p class="mb-0 small">The platform checked itself here. {{#if bundle}}<a class="text-link" href="{{bundle}}">Download the evidence</a> and verify it offline with
-<code>npx --no-install svc verify FILE --trust trust.policy</code>, without trust in the platform.{{else}}An auditor of the workspace can download the evidence, and verify it offline.{{/if}}</p></div></div>
+<code>npx --no-install svc verify FILE --trust trust.policy</code>. The page <a class="text-link" href="/settings/log">Log</a> shows the
+trust policy and how to compare its key.{{else}}An auditor of the workspace can download the evidence, and verify it offline.{{/if}}</p></div></div>
 `)

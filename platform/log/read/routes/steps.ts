@@ -15,7 +15,10 @@ export const taskStepRoutes = [
     access: byReader,
     query: {
       violating: parameters.flag('violates a policy'),
-      kind: parameters.choice('`tool`: without the life of the task, its models and its gates', ['tool']),
+      kind: parameters.choice(
+        '`tool`: without the life of the task, its models and its gates; `gate`: approvals and checks',
+        ['tool', 'gate'],
+      ),
       around: parameters.text('number of a step, or `log_id` of one: the page around it; not with `cursor`'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,

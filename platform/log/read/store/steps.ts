@@ -88,6 +88,7 @@ function matching(scope: Scope, head: StoredHead, { violating, kind }: StepFilte
     .where('e.task_id', task_id)
     .whereBetween('e.received_at', [first_received_at, last_received_at])
   if (kind === 'tool') steps.whereNotIn('e.step_type', noTools)
+  if (kind === 'gate') steps.whereIn('e.step_type', gates)
   if (violating === 'true') steps.whereIn('e.seq', violatingSteps(scope, task_id))
   if (violating === 'false') steps.whereNotIn('e.seq', violatingSteps(scope, task_id))
   return steps
@@ -95,6 +96,8 @@ function matching(scope: Scope, head: StoredHead, { violating, kind }: StepFilte
 
 /** The life of a task, its models and its gates. */
 const noTools = stepTypesOf(['task.start', 'task.end', 'task.error', 'task.idle', 'step.model', 'step.gate'])
+
+const gates = stepTypesOf(['step.gate'])
 
 function violatingSteps(scope: Scope, task_id: string): List {
   return rowsOf(scope, 'log_violations').where({ task_id }).select('seq')
