@@ -1,5 +1,5 @@
 // A workspace with one of everything that pages show.
-import type { ApiKeyList, IncidentList, Policy, Problem } from '@svc/schemas'
+import type { ApiKeyList, IncidentList, Policy, Problem, Stop } from '@svc/schemas'
 import type { ManifestsInGit } from '../git/manifests-in-git.js'
 import { makeAction } from '../http/actions.js'
 import { reportIn, requestedReport } from '../reports/reports.js'
@@ -52,7 +52,7 @@ export async function fillWorkspace(git: ManifestsInGit, n = 1): Promise<Ids> {
   await post('/api/v1/views', { list: 'incidents', name: `View of ${mark} ${n}`, query: 'state=open' })
   await post('/api/v1/holds', { task_id: task, reason: `case of the ${mark} ${n}` })
   await post('/api/v1/erasures', { task_id: `${mark}-quiet-${n}`, legal_basis: `request of the ${mark} ${n}` })
-  await post('/api/v1/stops', { agent_id: idle.agent_id, reason: `the ${mark} is not fed` })
+  const stop = await post<Stop>('/api/v1/stops', { agent_id: idle.agent_id, reason: `the ${mark} is not fed` })
   await post('/auth/api-keys', { name: `Key of ${mark} ${n}` })
   const report = await reportOf(git)
   const { api_keys } = await call<ApiKeyList>('GET', '/auth/api-keys')
@@ -60,6 +60,7 @@ export async function fillWorkspace(git: ManifestsInGit, n = 1): Promise<Ids> {
     '/tasks/': task,
     '/incidents/': incident,
     '/agents/': agent_id,
+    '/stops/': stop.id,
     '/policies/': String(policy.id),
     '/actions/': action.id,
     '/reports/': report,

@@ -7,10 +7,7 @@ import { type Act, field, type Shown, type Visit } from '../../visit.js'
 
 async function show({ api: { may, read }, csrf, form }: Visit): Promise<Shown> {
   if (!may('post', '/api/v1/repos'))
-    throw new PlatformError(
-      'FORBIDDEN',
-      'your role may not connect repositories: ask an owner or admin of the workspace',
-    )
+    return { title: 'Connect a repository', place: 'manifests', content: forbidden({}).toHTML() }
   const { total } = await read('repository-list', '/api/v1/repos', { provider: 'bundled', limit: '1' })
   const content = view({
     csrf,
@@ -21,6 +18,8 @@ async function show({ api: { may, read }, csrf, form }: Visit): Promise<Shown> {
   })
   return { title: 'Connect a repository', place: 'manifests', content: content.toHTML() }
 }
+
+const forbidden = piece('<p>Your role may not connect repositories: ask an owner or admin of the workspace.</p>')
 
 const view =
   piece(`<form class="card narrow" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><div class="card-body">

@@ -12,7 +12,8 @@ import { assignmentState, findingBadge, repositoryName } from './words.js'
 /** Agents that the form offers. */
 const maxAgents = 200
 
-async function show(visit: Visit): Promise<Shown> {
+async function show(visit: Visit): Promise<Shown | string> {
+  if (visit.query.path === undefined) return paths.manifest_files()
   const { read, may } = visit.api
   const file = await fileOf(visit)
   const { repo_id, path } = file

@@ -10,10 +10,7 @@ import { nameOf } from '../agents/words.js'
 async function show(visit: Visit): Promise<Shown> {
   const { api: platform, query, form } = visit
   if (!platform.may('post', '/api/v1/stops'))
-    throw new PlatformError(
-      'FORBIDDEN',
-      'your role may not stop agents: ask an owner, admin or member of the workspace',
-    )
+    return { title: 'Stop agents', place: 'agents', content: forbidden({}).toHTML() }
   const { agent_id } = query
   const agent = agent_id === undefined ? null : await platform.read('agent', api`/api/v1/agents/${agent_id}`)
   const { total } = await platform.read('agent-list', '/api/v1/agents', { limit: '1' })
@@ -43,6 +40,8 @@ async function show(visit: Visit): Promise<Shown> {
   })
   return { title: agent === null ? 'Stop agents' : `Stop ${nameOf(agent)}`, place: 'agents', content: content.toHTML() }
 }
+
+const forbidden = piece('<p>Your role may not stop agents: ask an owner, admin or member of the workspace.</p>')
 
 const view =
   piece(`<form class="card narrow" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><div class="card-body">
