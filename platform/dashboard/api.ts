@@ -50,6 +50,8 @@ export function createApi<Parts>(routes: readonly Route<Parts>[], parts: Parts):
       const match = route.method === method ? pattern.exec(path) : null
       if (match !== null) return { route, checkQuery, params: decoded(match.groups ?? {}) }
     }
+    // An id from a form or an address can be empty.
+    if (/\/(\/|$)/.test(path)) throw new PlatformError('NOT_FOUND', 'this address is not valid')
     throw new Error(`the API has no route ${method} ${path}`)
   }
   return (caller) => {
