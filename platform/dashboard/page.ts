@@ -35,7 +35,7 @@ export function dashboard(parts: PageParts, pages: readonly DashboardPage[]): Ro
     for (const format of page.listing === undefined ? [] : (['csv', 'json'] as const))
       router.get(`${page.path}.${format}`, async (request: Request, response: Response) => {
         const visitor = await visitorOf(parts, request, null)
-        if (visitor === null) return response.redirect(303, signInAddress(page.path))
+        if (visitor === null) return response.redirect(303, signInAddress(request.path.slice(0, -format.length - 1)))
         const visit = visitOf(parts, request, response, visitor, {})
         const { listing } = page as Required<DashboardPage>
         await sendDownload(visit, typeof listing === 'function' ? listing(visit) : listing, format, response)
