@@ -1,5 +1,7 @@
 // The page of an action: what triggers it, its receiver, a test, its secret, and its deliveries.
+
 import type { Action, ActionTest } from '@svc/schemas'
+import { PlatformError } from '../../../errors.js'
 import { agentsOf } from '../../agents.js'
 import { listOf } from '../../lists/list-page.js'
 import type { DashboardPage } from '../../page.js'
@@ -145,6 +147,8 @@ export const actionPage: DashboardPage = {
 
 async function showDelete(visit: Visit): Promise<Shown> {
   const { id: action_id, name } = await visit.api.read('action', actionPath(visit))
+  if (!visit.api.may('delete', actionPath(visit)))
+    throw new PlatformError('FORBIDDEN', 'your role reads actions and does not delete them')
   const content = confirmView({
     csrf: visit.csrf,
     lines: [

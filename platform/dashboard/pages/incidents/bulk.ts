@@ -39,7 +39,10 @@ interface Question {
   readonly back: string
 }
 
-function confirmation({ csrf, form }: Visit, move: IncidentMove, { moved, about, back }: Question): Shown {
+/** Throws FORBIDDEN for a role that moves no incidents. */
+function confirmation({ api, csrf, form }: Visit, move: IncidentMove, { moved, about, back }: Question): Shown {
+  if (!api.may('post', '/api/v1/incidents/bulk'))
+    throw new PlatformError('FORBIDDEN', 'your role reads incidents and does not move them')
   const what = `${verbs[move]} ${counted(moved.length, 'incident')}`
   const content = confirmView({
     question: `${what}?`,

@@ -1,4 +1,5 @@
 // Asks once more before a policy is deleted.
+import { PlatformError } from '../../../errors.js'
 import type { DashboardPage } from '../../page.js'
 import { paths } from '../../paths.js'
 import { confirmView } from '../../views/fields.js'
@@ -7,6 +8,8 @@ import { policyPath } from './policy.js'
 
 async function show(visit: Visit): Promise<Shown> {
   const { id, name } = await visit.api.read('policy', policyPath(visit))
+  if (!visit.api.may('delete', policyPath(visit)))
+    throw new PlatformError('FORBIDDEN', 'your role reads policies and does not delete them')
   const content = confirmView({
     csrf: visit.csrf,
     lines: [
