@@ -79,7 +79,7 @@ ${notes}</div>
 )
 const group = piece(
   `<fieldset class="mb-3"{{#if described}} aria-describedby="{{described}}"{{/if}}><legend class="form-label{{#if required}} required{{/if}}">{{label}}</legend>
-{{#each options}}<label class="form-check{{#unless ../is_stacked}} form-check-inline{{/unless}}"><input class="form-check-input" type="checkbox" name="{{../name}}" value="{{value}}"{{#if on}} checked{{/if}}><span class="form-check-label">{{text}}</span></label>{{/each}}
+{{#each options}}<label class="form-check{{#unless ../is_stacked}} form-check-inline{{/unless}}"><input class="form-check-input" type="checkbox" name="{{../name}}" value="{{value}}"{{#if on}} checked{{/if}}><span class="form-check-label"><bdi>{{text}}</bdi></span></label>{{/each}}
 ${notes}</fieldset>
 `,
 )
