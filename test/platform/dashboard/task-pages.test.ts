@@ -59,7 +59,7 @@ describe('the page of a task', () => {
     ['tools only', '?only=tools', ['read_order', 'shell', 'shell']],
   ])('shows %s', async (_, query, names) => {
     const { text } = await team.look(`/tasks/wrong${query}`)
-    const shown = [...text.matchAll(/class="step-number">\d+<\/span><strong>([^<]+)</g)].map(([, name]) => name)
+    const shown = [...text.matchAll(/class="step-number">\d+<\/span><strong><bdi>([^<]+)</g)].map(([, name]) => name)
     expect(shown).toEqual(names)
   })
 
