@@ -2,7 +2,7 @@
 
 import { discard, startPlatform, type TestPlatform } from '../server/platform.js'
 import { type MailServer, startMailServer } from './mail.js'
-import { browserOf, join, signedIn } from './people.js'
+import { browserOf, csrfOf, join, signedIn } from './people.js'
 
 export interface Page {
   readonly status: number
@@ -63,8 +63,7 @@ export async function startTeam(env: Readonly<Record<string, string>> = {}): Pro
     look: (path, as = 'owner') => ask(path, cookies[as] ?? ''),
     press: (path, fields, as = 'owner') => {
       const cookie = cookies[as] ?? ''
-      const csrf = /svc_csrf=([^;]+)/.exec(cookie)?.[1] ?? ''
-      const pairs = Object.entries({ csrf, ...fields }).flatMap(([name, value]) =>
+      const pairs = Object.entries({ csrf: csrfOf(cookie), ...fields }).flatMap(([name, value]) =>
         [value].flat().map((one): [string, string] => [name, one]),
       )
       return ask(path, cookie, { method: 'POST', body: new URLSearchParams(pairs) })

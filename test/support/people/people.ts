@@ -69,6 +69,11 @@ export function csrfIn(page: string): string {
   return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
 }
 
+/** The CSRF token among the cookies of a browser. */
+export function csrfOf(cookie: string): string {
+  return /svc_csrf=([^;]+)/.exec(cookie)?.[1] ?? ''
+}
+
 /** Signs a browser in with a link; the header `Cookie` of that browser. */
 export async function browserOf(platform: TestPlatform, mails: MailServer, email: string): Promise<string> {
   await platform.call('POST', '/auth/magic-link', { as: null, body: { email } })
