@@ -1,11 +1,9 @@
 // A workspace with one of everything that pages show.
 import type { ApiKeyList, IncidentList, Policy, Problem, Stop } from '@svc/schemas'
 import type { ManifestsInGit } from '../git/manifests-in-git.js'
-import { makeAction } from '../http/actions.js'
+import { deliveriesOf, makeAction } from '../http/actions.js'
 import { reportIn, requestedReport } from '../reports/reports.js'
-
-/** Values of the parameters of pages, by the path of the page up to the parameter, such as `/tasks/`. */
-export type Ids = Readonly<Record<string, string>>
+import type { Ids, PageSite } from './site.js'
 
 /** A word of every text of the workspace, which no page has by itself. */
 export const mark = 'quagga'
@@ -14,7 +12,7 @@ const rule = { rule_type: 'field_not_empty', scope: 'step_execution', severity: 
 const amount = { field: 'input.amount', target_step_names: ['refund'] }
 
 /** Fills the workspace of the operator. `n` makes names differ from those of another call. */
-export async function fillWorkspace(git: ManifestsInGit, n = 1): Promise<Ids> {
+export async function fillWorkspace({ git, member }: PageSite, n = 1): Promise<Ids> {
   const { platform } = git
   const call = async <T>(method: string, path: string, body?: unknown, as = 'operator'): Promise<T> => {
     const answer = await platform.call<T & Problem>(method, path, { as, ...(body !== undefined && { body }) })
@@ -55,6 +53,8 @@ export async function fillWorkspace(git: ManifestsInGit, n = 1): Promise<Ids> {
   const stop = await post<Stop>('/api/v1/stops', { agent_id: idle.agent_id, reason: `the ${mark} is not fed` })
   await post('/auth/api-keys', { name: `Key of ${mark} ${n}` })
   const report = await reportOf(git)
+  const [delivery] = await deliveriesOf(platform, action.id)
+  const { id: person } = await member(`${mark}-${n}@example.org`, 'member')
   const { api_keys } = await call<ApiKeyList>('GET', '/auth/api-keys')
   return {
     '/tasks/': task,
@@ -64,7 +64,9 @@ export async function fillWorkspace(git: ManifestsInGit, n = 1): Promise<Ids> {
     '/policies/': String(policy.id),
     '/actions/': action.id,
     '/reports/': report,
-    '/repositories/': String(repo.id),
+    '/deliveries/': delivery?.id ?? '',
+    '/stops/': stop.id,
+    '/settings/members/': person,
     '/manifests/repositories/': String(repo.id),
     '/manifests/assignments/': String(assignment),
     '/settings/keys/': api_keys.find(({ name }) => name.includes(mark))?.id ?? '',

@@ -69,7 +69,7 @@ export function buttonsOf(html: string): Button[] {
     const value = attributes.get('value') ?? ''
     const field = attributes.get('name') ?? ''
     if (name === 'form' && !isEnd) {
-      isPosted = attributes.get('method') === 'post' && !attributes.get('action')
+      isPosted = attributes.get('method') === 'post' && attributes.get('action') !== '/theme'
       fields = []
       acts = []
     } else if (name === 'form') {

@@ -6,7 +6,9 @@ import { type ManifestsInGit, openManifestsInGit } from '../git/manifests-in-git
 import { type MailServer, startMailServer } from '../people/mail.js'
 import { browserOf, join, type SignedIn, signedIn } from '../people/people.js'
 import type { Start } from '../server/platform.js'
-import type { Ids } from './filled.js'
+
+/** Values of the parameters of pages, by the path of the page up to the parameter, such as `/tasks/`. */
+export type Ids = Readonly<Record<string, string>>
 
 export const owner_email = 'owner@example.org'
 
@@ -81,21 +83,36 @@ export interface Example {
   readonly isDetail: boolean
 }
 
-const further = parse(readFileSync(new URL('../../cases/pages.yaml', import.meta.url), 'utf8')) as readonly string[]
+const cases = parse(readFileSync(new URL('../../cases/pages.yaml', import.meta.url), 'utf8')) as {
+  readonly further: readonly string[]
+  readonly only: readonly string[]
+}
 
 /** Every page at its own address and at those of test/cases/pages.yaml. Throws for a page without values of its parameters. */
 export function examplesOf(ids: Ids): Example[] {
   return workspacePages.flatMap(({ path }) => {
-    const others = further.filter((one) => one.split('?')[0] === path)
-    return [path, ...others].map((one) => ({ page: path, address: filled(one, ids), isDetail: path.includes(':') }))
+    const isOf = (one: string) => one.split('?')[0] === path
+    const only = cases.only.filter(isOf)
+    const addresses = only.length > 0 ? only : [path, ...cases.further.filter(isOf)]
+    const isDetail = path.includes(':') || only.length > 0
+    return addresses.map((one) => ({ page: path, address: filled(one, ids), isDetail }))
   })
 }
 
 function filled(path: string, ids: Ids): string {
-  return path.replaceAll(/([^:?]*\/):\w+/g, (_, folder: string) => {
+  const idAt = (folder: string) => {
     const value = ids[folder]
     if (value === undefined || value === '')
       throw new Error(`the page ${path} needs a value of ${folder}: add it to test/support/dashboard/filled.ts`)
-    return folder + encodeURIComponent(value)
-  })
+    return encodeURIComponent(value)
+  }
+  return path
+    .replaceAll(/([^:?]*\/):\w+/g, (_, folder: string) => folder + idAt(folder))
+    .replaceAll(/\{([^}]+)\}/g, (_, folder: string) => idAt(folder))
+}
+
+/** The examples of pages whose list can be downloaded, without queries. */
+export function listsAmong(examples: readonly Example[]): Example[] {
+  const listed = new Set(workspacePages.flatMap(({ path, listing }) => (listing === undefined ? [] : [path])))
+  return examples.filter(({ page, address }) => listed.has(page) && !address.includes('?'))
 }
