@@ -13,7 +13,7 @@ import { sharedPostgres } from '../support/server/postgres.js'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** The folder for screenshots of the pages; none unless it is set. */
-const pictures = process.env.SVC_PICTURES
+const pictures = process.env.SVC_PICTURES || undefined
 const maxFirstViewBytes = 150_000
 const browser = await startBrowser()
 const postgres = await sharedPostgres()
