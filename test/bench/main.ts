@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { benchBundle } from './bundle.js'
+import { benchDashboard } from './dashboard.js'
 import { benchEvaluate } from './evaluate.js'
 import { benchFirstStart } from './first-start.js'
 import { benchImpact } from './impact.js'
@@ -37,6 +38,7 @@ const benches: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   first_start: benchFirstStart,
   logs: benchLogs,
   lists: benchLists,
+  dashboard: benchDashboard,
   tasks: benchTasks,
   bundle: benchBundle,
   secrets: benchSecrets,

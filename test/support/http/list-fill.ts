@@ -47,7 +47,7 @@ insert into incidents (org_id, log_index, id, agent_id, task_id, policy_id, poli
   select org_id, first_log_index + k, 'inc_' || ((first_log_index - ${first}) / ${steps} + k * 1000000), agent_id, task_id,
     ((first_log_index - ${first}) / ${steps} + k) % 15, 'p', 'not',
     case when (first_log_index - ${first}) % 400 = 0 then 'critical' else 'low' end, 'step_execution',
-    case when (first_log_index - ${first}) % 300 = 0 then 'open' else 'resolved' end, 'enforce', 0.5, '{"reason":"r"}', 'CODE_' || ((first_log_index - ${first}) / ${steps} + k) % 4, 1, ((first_log_index - ${first}) % 700 > 0)::int, ((first_log_index - ${first}) % 700 = 0)::int, '2026-01-01', '2026-01-01'
+    case when (first_log_index - ${first}) % 300 = 0 then 'open' else 'resolved' end, 'enforce', 0.5, '{"code":"x","reason":"r","rule_type":"not","params":{},"evidence":[],"remedy":null}', 'CODE_' || ((first_log_index - ${first}) / ${steps} + k) % 4, 1, ((first_log_index - ${first}) % 700 > 0)::int, ((first_log_index - ${first}) % 700 = 0)::int, '2026-01-01', '2026-01-01'
   from task_heads, generate_series(0, ${incidents_per_task - 1}) k;
 drop table e;
 `
