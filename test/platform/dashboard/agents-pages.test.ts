@@ -74,7 +74,7 @@ describe('the page of an agent', () => {
     expect(status).toBe(200)
     expect(page).toContain('Governed without a gap since')
     expect(page).toContain('Engine 9.8.7, 15 policies in effect')
-    expect(page).toMatch(/Baseline [0-9a-f]{12} text since .* in force 15/)
+    expect(page).toMatch(/Baseline [0-9a-f]{12}… text since .* in force 15/)
     expect(text).toContain(`href="/policies?agent_id&#x3D;${agent_id}&amp;enabled&#x3D;true"`)
     await heartbeat(agent_key, 'all_dropped')
     const after = await shown(`/agents/${agent_id}`)

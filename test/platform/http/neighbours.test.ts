@@ -57,7 +57,7 @@ describe('the neighbours of a task', () => {
   ])('%s in the list of %s', async (task_id, query, expected) => expect(await around(task_id, query)).toEqual(expected))
 
   it('are absent unless the query names a task', async () => {
-    expect(Object.keys(await tasks('')).sort()).toEqual(['tasks', 'total'])
+    expect(Object.keys(await tasks('')).sort()).toEqual(['next_cursor', 'tasks', 'total'])
   })
 
   it('stay the same while other tasks arrive', async () => {

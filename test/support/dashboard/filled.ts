@@ -65,7 +65,6 @@ export async function fillWorkspace({ git, member }: PageSite, n = 1): Promise<I
     '/actions/': action.id,
     '/reports/': report,
     '/deliveries/': delivery?.id ?? '',
-    '/stops/': stop.id,
     '/settings/members/': person,
     '/manifests/repositories/': String(repo.id),
     '/manifests/assignments/': String(assignment),
