@@ -40,6 +40,11 @@ export async function stoppedAgents(
 /** The stop of deactivated agents follows from them: no member resumes it, and no list shows it. */
 const isMade = `s.target_kind <> 'deactivated'`
 
+/** True if a stop stops a row of `agents` now: the stop with the id of the parameter, or any stop if it is null. */
+export const isStopped = `exists (select from stops s join agents a on a.org_id = s.org_id and a.agent_id = agents.agent_id
+    where s.org_id = agents.org_id and ${isMade} and s.state <> 'resumed' and s.id = coalesce(?::text, s.id)
+      and ${concerns} and not ${isResumed})`
+
 /** The agents of a stop that it stops now, found by its target: a list has many stops. */
 const stoppedNow = `case s.target_kind
   when 'workspace' then (select count(*)::int from agents a where a.org_id = s.org_id and not ${isResumed})

@@ -136,13 +136,29 @@ describe('the state of an agent now', () => {
   })
 })
 
-describe('the filter `governed`', () => {
-  const listed = async (query: string) => {
-    const { body } = await platform.call<AgentList>('GET', `/api/v1/agents?${query}`)
-    expect(body.total).toBe(body.agents.length)
-    return body.agents.map(({ agent_key }) => agent_key)
-  }
+const listed = async (query: string) => {
+  const { body } = await platform.call<AgentList>('GET', `/api/v1/agents?${query}`)
+  expect(body.total).toBe(body.agents.length)
+  return body.agents.map(({ agent_key }) => agent_key)
+}
 
+describe('the filters `stopped` and `stop_id`', () => {
+  it('select the agents that a stop stops now', async () => {
+    const agent_id = await register('stop-filter')
+    const stop = async (of: string) =>
+      (await platform.call<Stop>('POST', '/api/v1/stops', { body: { agent_id: of, reason: 'r' } })).body.id
+    const id = await stop(agent_id)
+    const other = await stop(await register('stopped-too'))
+    expect(await listed(`stop_id=${id}`)).toEqual(['stop-filter'])
+    expect(await listed('stopped=true')).toEqual(expect.arrayContaining(['stop-filter', 'stopped-too']))
+    expect(await listed('stopped=false&limit=200')).not.toContain('stop-filter')
+    expect(await listed('stop_id=stop_unknown')).toEqual([])
+    for (const one of [id, other]) await platform.call('POST', `/api/v1/stops/${one}/resume`, { body: {} })
+    expect([await listed(`stop_id=${id}`), await listed('stopped=true')]).toEqual([[], []])
+  })
+})
+
+describe('the filter `governed`', () => {
   it('selects active agents by the state that the list shows', async () => {
     await register('governed-one')
     await beat('governed-one')
