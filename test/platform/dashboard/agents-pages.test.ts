@@ -189,7 +189,11 @@ describe('the pages of stops', () => {
   it('stop one agent with a reason, and resume it', async () => {
     const { agent_id, name } = await register()
     const at = `/stops/new?agent_id=${agent_id}`
-    expect(await shown(at)).toMatch(new RegExp(`Only ${name}.*Every agent of the API key.*Every next step is blocked`))
+    expect(await shown(at)).toMatch(
+      new RegExp(
+        `Only ${name}.*Every agent of the API key.*The engine of each agent blocks every next step.*No engine reports for ${name}: nothing will block`,
+      ),
+    )
     const blank = await team.press(at, { act: 'stop', target: 'key', reason: ' ' })
     expect([blank.status, readable(blank.text), /value="key" checked/.test(blank.text)]).toEqual([
       422,
@@ -201,7 +205,7 @@ describe('the pages of stops', () => {
     const [made] = await stopsOf(agent_id)
     expect([location, made]).toMatchObject([`/stops/${made?.id}`, { target: { kind: 'agent' }, reason: 'pays twice' }])
     const page = await shown(`/agents/${agent_id}`)
-    expect(page).toContain('Stopped: every next step is blocked')
+    expect(page).toContain('Stopped, but no engine is known to block its steps')
     expect(page).toContain(`By ${addressOf('member')}`)
     expect((await team.look(`/stops/${made?.id}`, 'auditor')).text).not.toContain('do&#x3D;resume')
     const resume = `/stops/${made?.id}?do=resume`
@@ -211,6 +215,40 @@ describe('the pages of stops', () => {
     expect(await stopsOf(agent_id)).toEqual([])
     expect(await shown(`/stops/${made?.id}`)).toMatch(/ended.*repaired/)
     expect((await team.press(resume, { act: 'resume', choice: 'all' })).status).toBe(409)
+  })
+
+  it('say that every next step is blocked only where an engine enforces', async () => {
+    const blocked = await register()
+    const free = await register()
+    await heartbeat(blocked.agent_key)
+    await heartbeat(free.agent_key, 'unavailable')
+    for (const { agent_id } of [blocked, free]) await stop({ agent_id })
+    const warning = /The stop is on, but/
+    expect(await shown(`/agents/${blocked.agent_id}`)).toContain('Stopped: its engine blocks every next step')
+    expect(await shown(`/agents/${free.agent_id}`)).toContain(
+      `${free.name} may continue: its engine could not load the policies. Stop its process, revoke its API key or start`,
+    )
+    const [page, other] = await Promise.all(
+      [blocked, free].map(async ({ agent_id }) => shown(`/stops/${(await stopsOf(agent_id))[0]?.id}`)),
+    )
+    expect([page, other]).toEqual([expect.stringContaining(`Stop of ${blocked.name}`), expect.stringMatching(warning)])
+    expect([page?.includes('every next step is blocked'), other?.includes('every next step is blocked')]).toEqual([
+      true,
+      false,
+    ])
+    expect(page).not.toMatch(warning)
+    const form = await team.look(`/stops/${(await stopsOf(free.agent_id))[0]?.id}?do=resume`)
+    expect([readable(form.text).includes(`Resume ${free.name}`), form.text.includes('type="radio"')]).toEqual([
+      true,
+      false,
+    ])
+    const all = await stop({ workspace: true })
+    const counts = await team.look(`/stops/${all.id}`)
+    expect(readable(counts.text)).toMatch(
+      /The stop is on\. \d+ agents have an engine that reports .* \d+ agents have none/,
+    )
+    expect(counts.text).toContain(`href="/agents?stop_id&#x3D;${all.id}&amp;governed&#x3D;false"`)
+    await team.platform.call('POST', `/api/v1/stops/${all.id}/resume`, { body: {} })
   })
 
   it('stop the workspace, and resume it by stages', async () => {

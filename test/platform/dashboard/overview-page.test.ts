@@ -1,5 +1,5 @@
 // The overview and the search: what they count and find, where their links lead, and for which people.
-import type { AgentList, IncidentList } from '@svc/schemas'
+import type { AgentList, IncidentList, Stop } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { makeAction, registerAgent, violate } from '../../support/http/actions.js'
 import { hostile, injectedIn, startTeam, type Team } from '../../support/people/pages.js'
@@ -56,6 +56,15 @@ describe('the overview', () => {
       'No task is past the time limit without a step that ends it.',
     ])
       expect(text).toContain(words)
+  })
+
+  it('counts the agents that are stopped, while a stop is on', async () => {
+    expect(linksIn((await team.look('/')).text).has('/agents?stopped=true')).toBe(false)
+    const body = { agent_id, reason: 'r' }
+    const stop = await team.platform.call<Stop>('POST', '/api/v1/stops', { body })
+    const { text } = await team.look('/')
+    expect([linksIn(text).get('/agents?stopped=true'), text.includes('card urgent')]).toEqual(['1', true])
+    await team.platform.call('POST', `/api/v1/stops/${stop.body.id}/resume`, { body: {} })
   })
 
   it('draws a chart without styles and scripts, with a table of the same days', async () => {

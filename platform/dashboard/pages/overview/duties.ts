@@ -10,11 +10,13 @@ interface Card {
   /** A number as a link. */
   readonly count: Html | null
   readonly text: Html
+  readonly is_urgent?: true
 }
 
 /** The cards, from reads of one row each: the lists count. */
 export async function duties(visit: Visit): Promise<Html> {
   const cards = await Promise.all([
+    stops(visit),
     openIncidents(visit),
     heldVersions(visit),
     ungovernedAgents(visit),
@@ -23,10 +25,11 @@ export async function duties(visit: Visit): Promise<Html> {
     receivers(visit),
     jobs(visit),
   ])
-  return view({ cards: cards.filter((card) => card !== null) })
+  return view({ cards: cards.filter((card) => card !== null).map((card) => ({ is_urgent: false, ...card })) })
 }
 
-const view = piece(`<div class="cards">{{#each cards}}<section class="card"><div class="card-body">
+const view =
+  piece(`<div class="cards">{{#each cards}}<section class="card{{#if is_urgent}} urgent{{/if}}"><div class="card-body">
 <h3 class="h4 mb-1">{{title}}</h3>{{#if count}}<div class="big mb-1">{{count}}</div>{{/if}}<div class="text-secondary">{{text}}</div></div></section>
 {{/each}}</div>
 `)
@@ -59,6 +62,19 @@ async function openIncidents({ api: { read } }: Visit): Promise<Card> {
               }),
             ),
           ),
+  }
+}
+
+/** Null while no stop stops an agent. */
+async function stops({ api: { read } }: Visit): Promise<Card | null> {
+  const filter = { stopped: 'true' }
+  const { total } = await read('agent-list', '/api/v1/agents', { ...filter, limit: '1' })
+  if (total === 0) return null
+  return {
+    title: 'Agents that are stopped',
+    is_urgent: true,
+    count: link(paths.agents(filter), number(total)),
+    text: joined([text('A stop is on until a member resumes it:'), link(paths.stops(), 'stops')]),
   }
 }
 

@@ -47,7 +47,7 @@ async function columns(visit: Visit): Promise<readonly Column<Stop>[]> {
     { head: 'Stops', cell: (stop) => target(stop, agents.link) },
     {
       head: 'Agents stopped now',
-      cell: ({ id, agents: stopped }) => (stopped === 0 ? nothing : link(paths.stop(id), number(stopped))),
+      cell: ({ id, agents: stopped }) => link(paths.agents({ stop_id: id }), number(stopped)),
       numeric: true,
     },
     { head: 'Created', cell: ({ created_at }) => time(created_at) },

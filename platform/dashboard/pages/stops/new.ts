@@ -6,6 +6,7 @@ import { api, paths } from '../../paths.js'
 import { counted, piece } from '../../views/html.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
 import { nameOf } from '../agents/words.js'
+import { agentGap, agentsGap } from './engines.js'
 
 async function show(visit: Visit): Promise<Shown> {
   const { api: platform, query, form } = visit
@@ -35,6 +36,7 @@ async function show(visit: Visit): Promise<Shown> {
   const content = view({
     csrf: visit.csrf,
     targets: targets.map((one) => ({ ...one, on: one.value === chosen })),
+    warning: agent === null ? await agentsGap(visit, {}, false) : agentGap(visit, agent, false),
     reason: field(form, 'reason'),
     back: agent === null ? paths.stops() : paths.agent(agent.agent_id),
   })
@@ -50,11 +52,11 @@ const view =
 <div class="mb-3"><label class="form-label" for="reason">Reason, which every blocked step says</label>
 <textarea class="form-control" id="reason" name="reason" rows="2" maxlength="1000" required>{{reason}}</textarea></div>
 <h2 class="h3">What happens</h2><ul>
-<li>Every next step is blocked. Only the end of a task passes. A step that runs now is not interrupted: stop its process too if it must not finish.</li>
+<li>The engine of each agent blocks every next step. Only the end of a task passes. A step that runs now is not interrupted: stop its process too if it must not finish.</li>
 <li>Connected local engines block within a second, others at their next call to the platform. An agent that asks no engine is not stopped: its steps raise critical incidents.</li>
 <li>No waiver, approval, pinned version or risk level lifts the stop. It stays on until a member resumes it, at once or in stages.</li>
 <li>The audit trail and the log keep who stopped, when, and the reason.</li></ul>
-<div class="btn-list"><button class="btn btn-danger" name="act" value="stop">Stop now</button><a class="btn" href="{{back}}">Cancel</a></div></div></form>
+{{warning}}<div class="btn-list"><button class="btn btn-danger" name="act" value="stop">Stop now</button><a class="btn" href="{{back}}">Cancel</a></div></div></form>
 `)
 
 const stop: Act = async ({ api: platform, query }, form) => {

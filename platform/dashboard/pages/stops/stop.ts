@@ -1,25 +1,30 @@
 // The page of a stop: what it blocks, the attempts that it blocked, its stages, and the form that resumes its agents.
-import type { Stop, StopResume } from '@svc/schemas'
+import type { Agent, Stop, StopResume } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import { type Agents, agentsOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
-import { counted, type Html, id, link, number, piece, text, time } from '../../views/html.js'
+import { counted, type Html, id, link, nothing, number, piece, text, time } from '../../views/html.js'
 import { type Act, type Fields, field, type Shown, type Visit } from '../../visit.js'
 import { nameOf as agentName } from '../agents/words.js'
-import { stopState, target } from './words.js'
+import { agentGap, agentsGap } from './engines.js'
+import { stopState, target, targetWords } from './words.js'
 
 async function show(visit: Visit): Promise<Shown> {
   const { api: platform, params, query } = visit
   const path = api`/api/v1/stops/${params.id ?? ''}`
   const [stop, nameOf, agents] = await Promise.all([platform.read('stop', path), peopleOf(visit), agentsOf(visit)])
+  const only = await targetOf(visit, stop)
   const may = stop.state !== 'resumed' && platform.may('post', `${path}/resume`)
-  if (query.do === 'resume' && may) return resuming(visit, stop, await agentOf(visit))
+  if (query.do === 'resume' && may) return resuming(visit, stop, only ?? (await agentOf(visit)))
+  const gap = await gapOf(visit, stop, only)
   const content = page({
     state: stopState(stop.state),
     reason: stop.reason,
-    sentence: sentenceOf(stop),
+    target: target(stop, agents.link),
+    gap,
+    sentence: sentenceOf(stop, gap === nothing),
     resume: may ? paths.stop(stop.id, { do: 'resume' }) : '',
     stages: stop.stages.map((stage) => stageOf(stage, nameOf)),
     attempts: (stop.blocked_attempts ?? []).map(({ agent_id, count, last_at }) => ({
@@ -29,11 +34,15 @@ async function show(visit: Visit): Promise<Shown> {
     })),
     facts: factsOf(stop, nameOf, agents),
   })
-  return { title: 'Stop', place: 'agents', content: content.toHTML() }
+  return {
+    title: `Stop of ${only === null ? targetWords[stop.target.kind] : agentName(only)}`,
+    place: 'agents',
+    content: content.toHTML(),
+  }
 }
 
 const page = piece(`<div class="row"><div class="col-xl-8">
-<section class="card"><div class="card-body"><p class="mb-2">{{state}}</p><p class="lines fs-3 mb-2"><bdi>{{reason}}</bdi></p><p class="mb-0">{{sentence}}</p>
+{{gap}}<section class="card"><div class="card-body"><p class="mb-2">{{state}} Stops {{target}}</p><p class="lines fs-3 mb-2"><bdi>{{reason}}</bdi></p><p class="mb-0">{{sentence}}</p>
 {{#if resume}}<p class="mt-3 mb-0"><a class="btn btn-primary" href="{{resume}}">Resume…</a></p>{{/if}}</div></section>
 <section class="card"><div class="card-header"><h2 class="card-title">Attempts that it blocked</h2></div>
 {{#if attempts}}<table class="table rows"><thead><tr><th scope="col">Agent</th><th scope="col" class="num">Attempts</th><th scope="col">Last</th></tr></thead><tbody>
@@ -46,10 +55,10 @@ const page = piece(`<div class="row"><div class="col-xl-8">
 </div><div class="col-xl-4"><section class="card"><div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
 `)
 
-function sentenceOf({ state, agents, target: { kind } }: Stop): string {
+function sentenceOf({ state, agents, target: { kind } }: Stop, isBlocked: boolean): string {
   if (state === 'resumed') return 'The stop has ended. Another stop may still block some of its agents.'
   const later = kind === 'agent' ? '' : ' Agents that come under it later are stopped as well.'
-  return `${counted(agents, 'agent is', 'agents are')} stopped now: every next step is blocked.${later}`
+  return `${counted(agents, 'agent is', 'agents are')} stopped now${isBlocked && agents > 0 ? ': every next step is blocked' : ''}.${later}`
 }
 
 function stageOf({ at, by, agents, percent, note }: Stop['stages'][number], nameOf: Named) {
@@ -64,7 +73,7 @@ function stageOf({ at, by, agents, percent, note }: Stop['stages'][number], name
 function factsOf(stop: Stop, nameOf: Named, agents: Agents) {
   const facts: readonly (readonly [string, Html])[] = [
     ['Stops', target(stop, agents.link)],
-    ['Agents stopped now', text(number(stop.agents))],
+    ['Agents stopped now', link(paths.agents({ stop_id: stop.id }), number(stop.agents))],
     ['Created', time(stop.created_at)],
     ['By', nameOf(stop.created_by)],
     ['Ended', stop.resumed_at === null ? text('not yet') : time(stop.resumed_at)],
@@ -75,46 +84,65 @@ function factsOf(stop: Stop, nameOf: Named, agents: Agents) {
   return facts.map(([name, value]) => ({ name, value }))
 }
 
-/** The name of the agent from whose page the form was opened; null without one. */
-async function agentOf({ api: { read }, query: { agent_id } }: Visit): Promise<string | null> {
-  return agent_id === undefined ? null : agentName(await read('agent', api`/api/v1/agents/${agent_id}`))
+/** Says which of its agents no engine is known to block. */
+async function gapOf(visit: Visit, { id: stop_id, agents, state }: Stop, only: Agent | null): Promise<Html> {
+  if (agents === 0 || state === 'resumed') return nothing
+  return only === null ? agentsGap(visit, { stop_id }) : agentGap(visit, only)
+}
+
+/** The agent that the stop names; null for a stop of several. */
+async function targetOf({ api: { read } }: Visit, { target: { kind, id: agent_id } }: Stop): Promise<Agent | null> {
+  return kind === 'agent' && agent_id !== null ? read('agent', api`/api/v1/agents/${agent_id}`) : null
+}
+
+/** The agent from whose page the form was opened; null without one. */
+async function agentOf({ api: { read }, query: { agent_id } }: Visit): Promise<Agent | null> {
+  return agent_id === undefined ? null : read('agent', api`/api/v1/agents/${agent_id}`)
 }
 
 /** The form that resumes agents, with what each choice does. */
-function resuming({ csrf, form }: Visit, stop: Stop, agent: string | null): Shown {
+function resuming({ csrf, form }: Visit, stop: Stop, agent: Agent | null): Shown {
   const isOne = stop.target.kind === 'agent'
   const share = {
     value: 'percent',
     label: 'A share of its agents',
     note: 'A hash chooses them. 50 % after 10 % resumes forty more of a hundred. The others stay stopped.',
   }
-  const one = { value: 'agent', label: `Only ${agent}`, note: 'The other agents of the stop stay stopped.' }
+  const one = {
+    value: 'agent',
+    label: agent === null ? '' : `Only ${agentName(agent)}`,
+    note: 'The other agents of the stop stay stopped.',
+  }
   const all = {
     value: 'all',
-    label: isOne ? 'The agent' : `All that are still stopped (${counted(stop.agents, 'agent')} now)`,
-    note: isOne
-      ? 'The stop ends. Another stop may still block the agent.'
-      : 'The stop ends, and agents that come later are not stopped by it. Another stop may still block some of them.',
+    label: `All that are still stopped (${counted(stop.agents, 'agent')} now)`,
+    note: 'The stop ends, and agents that come later are not stopped by it. Another stop may still block some of them.',
   }
-  const choices = isOne ? [all] : [...(agent === null ? [] : [one]), share, all]
+  const choices = isOne ? [] : [...(agent === null ? [] : [one]), share, all]
   const chosen = field(form, 'choice') || choices[0]?.value
   const content = resumeView({
     csrf,
     reason: stop.reason,
+    ends: isOne,
     choices: choices.map((choice) => ({ ...choice, on: choice.value === chosen, asks: choice === share })),
     percent: field(form, 'percent') || '10',
     note: field(form, 'note'),
     back: paths.stop(stop.id),
   })
-  return { title: 'Resume stopped agents', place: 'agents', content: content.toHTML() }
+  return {
+    title: isOne && agent !== null ? `Resume ${agentName(agent)}` : 'Resume stopped agents',
+    place: 'agents',
+    content: content.toHTML(),
+  }
 }
 
 const resumeView =
   piece(`<form class="card narrow" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><div class="card-body">
 <p>Stopped because: <strong><bdi>{{reason}}</bdi></strong></p>
-<fieldset class="mb-3"><legend class="form-label">Resume</legend>{{#each choices}}<div class="form-check"><input class="form-check-input" type="radio" name="choice" id="r-{{value}}" value="{{value}}"{{#if on}} checked{{/if}}>
+{{#if ends}}<input type="hidden" name="choice" value="all"><p>The stop ends. Another stop may still block the agent.</p>
+{{else}}<fieldset class="mb-3"><legend class="form-label">Resume</legend>{{#each choices}}<div class="form-check"><input class="form-check-input" type="radio" name="choice" id="r-{{value}}" value="{{value}}"{{#if on}} checked{{/if}}>
 <label class="form-check-label" for="r-{{value}}"><bdi>{{label}}</bdi></label><span class="form-check-description">{{note}}</span>
-{{#if asks}}<div class="input-group input-group-sm percent mt-1"><input class="form-control" type="number" name="percent" min="1" max="100" value="{{../percent}}" aria-label="Share in percent"><span class="input-group-text">%</span></div>{{/if}}</div>{{/each}}</fieldset>
+{{#if asks}}<div class="input-group input-group-sm percent mt-1"><input class="form-control" type="number" name="percent" min="1" max="100" value="{{../percent}}" aria-label="Share in percent"><span class="input-group-text">%</span></div>{{/if}}</div>{{/each}}</fieldset>{{/if}}
 <div class="mb-3"><label class="form-label" for="note">Note, such as what was repaired</label><textarea class="form-control" id="note" name="note" rows="2" maxlength="1000">{{note}}</textarea></div>
 <p class="text-secondary">Resumed agents may take their next step at once, under the policies that apply to them. The audit trail keeps who resumed them, when, and the note.</p>
 <div class="btn-list"><button class="btn btn-primary" name="act" value="resume">Resume</button><a class="btn" href="{{back}}">Cancel</a></div></div></form>

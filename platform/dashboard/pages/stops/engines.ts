@@ -1,0 +1,60 @@
+// Whether the engines of stopped agents are known to block their steps: a stop blocks nothing by itself.
+import type { Agent } from '@svc/schemas'
+import type { Query } from '../../../http/query.js'
+import { paths } from '../../paths.js'
+import { counted, type Html, joined, link, nothing, piece, text } from '../../views/html.js'
+import type { Visit } from '../../visit.js'
+import { nameOf, reasons } from '../agents/words.js'
+
+/** Says that no engine of the agent is known to block its steps; nothing for an agent whose engines enforce. */
+export function agentGap(visit: Visit, agent: Agent, isOn = true): Html {
+  const state = agent.engine?.state ?? 'no_engine'
+  if (state === 'enforcing' || state === 'stale_cache') return nothing
+  const name = nameOf(agent)
+  const nothingBlocks = isOn ? 'nothing blocks its steps' : 'nothing will block its steps'
+  const fact =
+    state === 'no_engine'
+      ? `no engine reports for ${name}: ${nothingBlocks}`
+      : state === 'stopped'
+        ? `the engine of ${name} was stopped: ${nothingBlocks}`
+        : `${name} may continue: ${reasons[state]}`
+  const sentence = isOn ? `The stop is on, but ${fact}.` : `${fact.slice(0, 1).toUpperCase()}${fact.slice(1)}.`
+  return alert({ isOn, fact: text(sentence), remedy: remedyOf(visit, false) })
+}
+
+/** How many of several agents have an engine that enforces, and how many do not; nothing where all have one. */
+export async function agentsGap(visit: Visit, filter: Query, isOn = true): Promise<Html> {
+  const count = async (governed: 'true' | 'false') => {
+    const query = { ...filter, governed }
+    const { total } = await visit.api.read('agent-list', '/api/v1/agents', { ...query, limit: '1' })
+    return { total, link: link(paths.agents(query), counted(total, 'agent')) }
+  }
+  const [governed, others] = await Promise.all([count('true'), count('false')])
+  if (others.total === 0) return nothing
+  const fact = joined([
+    text(isOn ? 'The stop is on.' : 'A stop needs an engine.'),
+    governed.link,
+    text(`${governed.total === 1 ? 'has' : 'have'} an engine that reports that it enforces.`),
+    others.link,
+    text(`${others.total === 1 ? 'has' : 'have'} none: nothing is known to block these steps.`),
+  ])
+  return alert({ isOn, fact, remedy: remedyOf(visit, true) })
+}
+
+/** An agent without a local engine can still ask the platform before each step. */
+function remedyOf({ api: { may } }: Visit, isMany: boolean): Html {
+  const key = isMany ? 'API keys' : 'API key'
+  return joined([
+    text(isMany ? 'Stop their processes, revoke their' : 'Stop its process, revoke its'),
+    may('get', '/auth/api-keys') ? link(paths.keys(), key) : text(key),
+    text(
+      isMany
+        ? 'or start engines. Without an engine, only agents that ask the platform before each step are blocked.'
+        : 'or start an engine. Without one, it is blocked only if it asks the platform before each step.',
+    ),
+  ])
+}
+
+const alert =
+  piece(`<div class="alert {{#if isOn}}alert-danger{{else}}alert-warning{{/if}}" role="alert"><div><strong>{{fact}}</strong> {{remedy}}</div></div>
+`)
