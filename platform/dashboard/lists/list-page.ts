@@ -4,6 +4,7 @@ import type { DashboardPage } from '../page.js'
 import { address, filterIn } from '../paths.js'
 import { counted, type Html, link, nothing, number, piece, text } from '../views/html.js'
 import type { Shown, Visit } from '../visit.js'
+import { chipsOf } from './chips.js'
 import { type Column, type Filter, type Listing, type Rows, readRows } from './listing.js'
 import { pillsOf, viewActs, viewsOf } from './views.js'
 
@@ -38,7 +39,7 @@ export async function listOf<Row>(visit: Visit, listing: Listing<Row>): Promise<
     above: (await above?.(visit)) ?? nothing,
     pills: pillsOf(visit, listing, views, filter),
     controls: controlsOf(listing, filter),
-    chips: chipsOf(listing, filter),
+    chips: await chipsOf(visit, listing, filter),
     table: found.rows.length === 0 ? emptyOf(listing, filter, page) : tableOf(visit, listing, columns, found, filter),
     count: countText(found, Number(skip)),
     pages: pagesOf(listing, found, filter, page),
@@ -96,21 +97,6 @@ function control(filter: Filter, value: string): Html {
   })
   return (filter.kind === 'choice' ? select : checks)({ name, label, values })
 }
-
-/** Filters without a control, such as those of a link, each with a link that removes it. */
-function chipsOf({ filters, path }: Listing<never>, filter: Query): Html {
-  const names = new Set(filters.map(({ name }) => name))
-  const others = Object.entries(filter).filter(([name]) => !names.has(name))
-  const chip = ([name, value]: [string, string]) => ({
-    text: `${name.replaceAll('_', ' ')}: ${value}`,
-    href: address(path, { ...filter, [name]: undefined }),
-  })
-  return others.length === 0 ? nothing : chips({ chips: others.map(chip) })
-}
-
-const chips = piece(`<ul class="pills" aria-label="Further filters">{{#each chips}}<li class="badge"><bdi>{{text}}</bdi>
-<a href="{{href}}" aria-label="Remove the filter {{text}}">×</a></li>{{/each}}</ul>
-`)
 
 function tableOf<Row>(
   visit: Visit,

@@ -88,6 +88,12 @@ export function viewActs(listing: Listing<never>): Readonly<Record<string, Act>>
   }
 }
 
+/** True if the filter is that of a preset, which is then marked. */
+export function isPreset(listing: Listing<never>, filter: Query): boolean {
+  const current = textOf(filterOf(listing, filter))
+  return (listing.presets ?? []).some(([, query]) => textOf(filterOf(listing, query)) === current)
+}
+
 /** The filter as the API takes it, without what the list always selects: days are times. */
 function filterOf(listing: Listing<never>, filter: Query): Query {
   return endpointQuery({ ...listing, always: {} }, filter)
