@@ -73,7 +73,12 @@ describe('the page of an assignment', () => {
     const approved = await team.press(`${at}?do=approve`, { act: 'approve', sha: held_sha ?? '' }, 'member')
     expect([approved.status, approved.location]).toEqual([303, at])
     expect(await read(id)).toMatchObject({ manifest_sha: held_sha, held_sha: null, status: 'synced' })
-    expect(await shown(`/agents/${agent_id}`)).toContain('in step with the branch')
+    const { commit_sha } = await read(id)
+    expect(await shown(`/agents/${agent_id}`)).toMatch(
+      new RegExp(`${path} @ ${commit_sha?.slice(0, 12)} text .* in step with the branch`),
+    )
+    expect(await shown(`/policies?agent_id=${agent_id}`)).toContain(`commit ${commit_sha?.slice(0, 7)}`)
+    expect(await shown(at)).toContain(`Manifest ${(await read(id)).manifest_name}`)
   })
 
   it('rolls back to an earlier version, and follows the branch again', async () => {

@@ -105,6 +105,16 @@ describe('the page of a policy', () => {
     ])
       expect(shown).toContain(one)
     expect(text).toContain(`<a href="/incidents?policy_id&#x3D;${id}&amp;state&#x3D;open"><bdi>1</bdi></a>`)
+    const whole = await write('Asked', { approval: {} })
+    expect(readable((await page.look(`/policies/${whole.id}`)).text)).toContain(
+      'a person may approve; binds the whole step; for 1 step',
+    )
+    const approval = { check_type: 'human_approval', binds: ['step_name', 'input'], max_age_seconds: 60 }
+    const bound = await write('Asked before', { approval })
+    expect(readable((await page.look(`/policies/${bound.id}`)).text)).toContain(
+      'a gate human_approval may approve; binds step_name and input; valid for 60 s; for any number of steps',
+    )
+    for (const one of [whole, bound]) await platform.call('DELETE', `/api/v1/policies/${one.id}`)
     await platform.call('DELETE', `/api/v1/policies/${id}`)
     expect(actsIn((await page.look(`/policies/${id}`)).text)).toEqual([])
   })
@@ -129,6 +139,8 @@ describe('the page of a policy', () => {
     expect(readable(text)).toContain(`comes from the manifest ${manifest_name}`)
     expect(readable(text)).toContain('In the manifest: enforce.')
     expect(readable(text)).toMatch(/In the manifest - name: .*rule_type: .*Line \d+ Assignment \d+/)
+    expect(text).toMatch(/href="\/manifests\/assignments\/\d+\/source\?sha&#x3D;[0-9a-f]{40}#L\d+"/)
+    expect(readable(text)).toMatch(/Repository Bundled library .* Commit none: part of release/)
     expect(text).not.toContain(`/policies/${id}/delete`)
     const tried = await page.press(`/policies/${id}/delete`, 'delete')
     expect([tried.status, readable(tried.text)]).toEqual([409, expect.stringContaining('is from the manifest')])

@@ -3,7 +3,7 @@ import type { Agent, Assignment } from '@svc/schemas'
 import { paths } from '../../paths.js'
 import { counted, type Html, hash, joined, link, piece, text, time } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
-import { assignmentState } from '../manifests/words.js'
+import { assignmentState, releaseOf } from '../manifests/words.js'
 
 /** The section of a page. */
 export async function manifestsOf({ api: { read, may } }: Visit, { agent_id }: Agent): Promise<Html> {
@@ -29,11 +29,22 @@ const section =
 `)
 
 function rowOf(assignment: Assignment) {
-  const { id, agent_id, manifest_name, manifest_id, manifest_sha, policies, in_force_since } = assignment
+  const {
+    id,
+    agent_id,
+    manifest_name,
+    manifest_path,
+    manifest_id,
+    manifest_sha,
+    commit_sha,
+    policies,
+    in_force_since,
+  } = assignment
   return {
     manifest: link(paths.assignment(id), manifest_name),
     version: joined([
-      hash(manifest_sha),
+      text(`${manifest_path} @`),
+      commit_sha === null ? versionOf(assignment) : hash(commit_sha),
       link(paths.assignment_source(id, { sha: manifest_sha }), 'text'),
       text('since'),
       time(in_force_since),
@@ -41,4 +52,10 @@ function rowOf(assignment: Assignment) {
     status: assignmentState(assignment),
     policies: link(paths.policies({ agent_id, manifest_id, enabled: 'true' }), policies),
   }
+}
+
+/** The release of a manifest that comes with the platform; the text of the file where its commit is not known. */
+function versionOf(assignment: Assignment): Html {
+  const { manifest_repo, manifest_sha } = assignment
+  return manifest_repo === null ? text(releaseOf(assignment)) : joined([text('blob'), hash(manifest_sha)])
 }

@@ -33,7 +33,11 @@ export async function assignmentForm(visit: Visit, assignment: Assignment): Prom
     isFinal: name === 'remove' || name === 'resync',
   })
   const difference = isCompared ? await differenceOf(compared, assignment) : nothing
-  return { title: assignment.manifest_name, place: 'manifests', content: joined([difference, asked], '').toHTML() }
+  return {
+    title: `Manifest ${assignment.manifest_name}`,
+    place: 'manifests',
+    content: joined([difference, asked], '').toHTML(),
+  }
 }
 
 const decisions: Readonly<Record<string, (one: Assignment, sha: string | undefined) => Decision | null>> = {

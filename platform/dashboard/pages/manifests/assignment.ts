@@ -9,7 +9,7 @@ import { assignmentActs, assignmentForm } from './acts.js'
 import { differenceOf } from './difference.js'
 import { policiesOf } from './policies.js'
 import { versionsOf } from './versions.js'
-import { assignmentState, conditionsView, putBy } from './words.js'
+import { assignmentState, bundled, commitOf, conditionsView, putBy, releaseOf } from './words.js'
 
 async function show(visit: Visit): Promise<Shown> {
   const assignment = await visit.api.read('assignment', api`/api/v1/assignments/${visit.params.id ?? ''}`)
@@ -32,11 +32,11 @@ async function show(visit: Visit): Promise<Shown> {
     versions,
     facts: factsOf(assignment, nameOf),
   })
-  return { title: assignment.manifest_name, place: 'manifests', content: content.toHTML() }
+  return { title: `Manifest ${assignment.manifest_name}`, place: 'manifests', content: content.toHTML() }
 }
 
 const page = piece(`<p class="mb-2">Governs {{agent}}. {{state}}</p>
-{{#if buttons}}<div class="btn-list mb-3 no-print">{{#each buttons}}<a class="btn{{#if first}} btn-primary{{/if}}" href="{{href}}">{{label}}</a>{{/each}}</div>{{/if}}
+{{#if buttons}}<div class="btn-list mb-3 no-print">{{#each buttons}}<a class="btn{{#if first}} btn-primary{{/if}}{{#if risky}} btn-outline-danger ms-auto{{/if}}" href="{{href}}">{{label}}</a>{{/each}}</div>{{/if}}
 {{conditions}}<div class="row"><div class="col-xl-8">{{difference}}
 {{#if waivers}}<section class="card"><div class="card-header"><h2 class="card-title">Waivers</h2></div><table class="table rows"><thead><tr><th scope="col">Policy</th><th scope="col">Waived until</th><th scope="col">State</th></tr></thead><tbody>
 {{#each waivers}}<tr><td data-label="Policy"><bdi>{{policy}}</bdi></td><td data-label="Waived until">{{until}}</td><td data-label="State">{{state}}</td></tr>
@@ -48,15 +48,19 @@ const page = piece(`<p class="mb-2">Governs {{agent}}. {{state}}</p>
 /** Links to the forms that the state and the role allow; the first one is what the state asks for. */
 function buttonsOf({ api: { may }, path }: Visit, { id: number, held_sha, pinned_sha, pin }: Assignment) {
   const own = api`/api/v1/assignments/${number}`
-  const form = (name: string, label: string, first = false) => ({ label, first, href: address(path, { do: name }) })
+  const form = (name: string, label: string, kind: 'first' | 'risky' | '' = '') => ({
+    label,
+    first: kind === 'first',
+    risky: kind === 'risky',
+    href: address(path, { do: name }),
+  })
   if (!may('post', `${own}/approve`)) return []
   return [
-    ...(held_sha !== null ? [form('approve', 'Approve the version that waits…', true)] : []),
-    ...(pinned_sha === null
-      ? [form('pin', 'Pin…'), form('resync', 'Resync without guards…')]
-      : [form('unpin', 'Unpin…', true)]),
+    ...(held_sha !== null ? [form('approve', 'Approve the version that waits…', 'first')] : []),
+    pinned_sha === null ? form('pin', 'Pin…') : form('unpin', 'Unpin…', 'first'),
     form('tasks', pin === null ? 'Keep versions for running tasks…' : 'Change running tasks at once…'),
     form('remove', 'Remove…'),
+    ...(pinned_sha === null ? [form('resync', 'Resync without guards…', 'risky')] : []),
   ]
 }
 
@@ -69,19 +73,19 @@ function waiversOf({ now }: Visit, { waivers }: Assignment) {
 }
 
 function factsOf(assignment: Assignment, nameOf: Named) {
-  const { id: number, manifest_sha, commit_sha, pinned_sha, repo_id, pin, rejected_shas, skipped } = assignment
+  const { id: number, manifest_sha, pinned_sha, repo_id, pin, rejected_shas, skipped } = assignment
   const source = (sha: string) => joined([hash(sha), link(paths.assignment_source(number, { sha }), 'text')])
   const facts: readonly (readonly [string, Html])[] = [
     ['In force', source(manifest_sha)],
     ['Since', time(assignment.in_force_since)],
     ['Put in force by', nameOf(putBy(assignment.in_force_by))],
-    ['Commit', commit_sha === null ? text('not known') : hash(commit_sha)],
+    ['Commit', commitOf(assignment)],
     ['At the head of the branch', headOf(assignment, source)],
     ...(pinned_sha === null ? [] : [['Pinned', source(pinned_sha)] as const]),
     ['Repository', repositoryOf(assignment)],
     ['File', text(assignment.manifest_path)],
-    ['Branch', text(assignment.ref ?? (repo_id === null ? 'none: part of the release' : 'not known'))],
-    ['Branch read', time(assignment.checked_at)],
+    ['Branch', text(assignment.ref ?? (repo_id === null ? `none: part of ${releaseOf(assignment)}` : 'not known'))],
+    ['Branch read', repo_id === null ? nothing : time(assignment.checked_at)],
     ['Running tasks', text(pin === 'task' ? 'keep the version that they began with' : 'get a new version at once')],
     ['Assigned', joined([time(assignment.assigned_at), text('by'), nameOf(assignment.assigned_by)])],
     ...(skipped.length === 0
@@ -101,8 +105,8 @@ function headOf({ head_sha, manifest_sha, repo_id }: Assignment, source: (sha: s
 }
 
 function repositoryOf({ repo_id, manifest_repo }: Assignment): Html {
-  if (repo_id === null) return text('baseline of the platform')
-  return link(paths.repository(repo_id), manifest_repo ?? 'Default library')
+  if (repo_id === null) return text(bundled)
+  return link(paths.repository(repo_id), manifest_repo ?? bundled)
 }
 
 export const assignmentPage: DashboardPage = { path: '/manifests/assignments/:id', show, acts: assignmentActs }

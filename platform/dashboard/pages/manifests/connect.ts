@@ -32,7 +32,7 @@ const view =
 <small class="form-hint" id="token-note">Use a token that can only read. It is stored encrypted and not shown again. A repository of the GitHub App needs none.</small></div>
 <p>The branch is read now, every five minutes unless the operator has set another time, and after each push once a webhook is set up. Nothing is assigned by connecting.</p>
 <div class="btn-list"><button class="btn btn-primary" name="act" value="connect">Connect</button><a class="btn" href="{{back}}">Cancel</a></div></div></form>
-{{#if library}}<form class="card narrow" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><div class="card-body bar mb-0"><div class="grow"><h2 class="h3 mb-1">Default library</h2>Manifests that come with the platform, at the version of the platform.</div>
+{{#if library}}<form class="card narrow" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><div class="card-body bar mb-0"><div class="grow"><h2 class="h3 mb-1">Bundled library</h2>Manifests that come with the platform, at the version of the platform.</div>
 <button class="btn" name="act" value="library">Connect the library</button></div></form>{{/if}}
 `)
 

@@ -39,7 +39,7 @@ const section =
 
 function stateOf({ mode, overridden }: Policy): Html {
   return joined([
-    mode === 'observe' ? badge('observes only', 'blue') : badge('enforces', 'green'),
+    mode === 'observe' ? badge('observed only', 'yellow') : badge('enforced', 'green'),
     overridden == null ? nothing : badge('set by a member', 'yellow'),
   ])
 }

@@ -1,6 +1,6 @@
 // The states of assignments and repositories, and differences between versions, in words for people.
 import type { Assignment, AssignmentDiff, Condition, Finding, Repository } from '@svc/schemas'
-import { badge, type Html, joined, nothing, piece, type Tone, text, ticked, time } from '../../views/html.js'
+import { badge, type Html, hash, joined, nothing, piece, type Tone, text, ticked, time } from '../../views/html.js'
 import { sentenceOf } from '../../views/page.js'
 
 type Shown = readonly [label: string, tone: Tone]
@@ -88,8 +88,25 @@ export function putBy(by: string | null): string | null {
   return by === 'resync' || by === 'webhook' ? 'a push to the branch' : by
 }
 
+/** The repository of the manifests that come with the platform. */
+export const bundled = 'Bundled library'
+
+type Origin = Pick<Assignment, 'commit_sha' | 'manifest_repo' | 'core_version'>
+
+/** The commit of a version in force, or the release that it is part of. */
+export function commitOf(origin: Origin): Html {
+  const { commit_sha, manifest_repo } = origin
+  if (commit_sha !== null) return hash(commit_sha)
+  return text(manifest_repo === null ? `none: part of ${releaseOf(origin)}` : 'not known')
+}
+
+/** The release that has a bundled manifest. */
+export function releaseOf({ core_version }: Pick<Assignment, 'core_version'>): string {
+  return core_version === null ? 'an earlier release' : `release ${core_version}`
+}
+
 /** A repository by its name. */
 export function repositoryName({ provider, owner, name }: Pick<Repository, 'provider' | 'owner' | 'name'>): string {
-  if (provider === 'bundled') return 'Default library'
+  if (provider === 'bundled') return bundled
   return owner === '' ? name : `${owner}/${name}`
 }

@@ -66,7 +66,7 @@ export const policies: Listing<Policy> = {
 }
 
 async function columns(visit: Visit): Promise<Column<Policy>[]> {
-  const agents = await agentsOf(visit)
+  const [agents, commits] = await Promise.all([agentsOf(visit), commitsOf(visit)])
   return [
     { head: 'Policy', cell: ({ id, name }) => link(paths.policy(id), name) },
     { head: 'Rule', cell: ({ rule_type }) => link(paths.policies({ rule_type }), rule_type) },
@@ -74,7 +74,7 @@ async function columns(visit: Visit): Promise<Column<Policy>[]> {
     { head: 'Mode', cell: modeBadges },
     { head: 'Evaluates', cell: ({ scope }) => text(scopeLabels[scope]) },
     { head: 'Applies to', cell: (policy) => targetOf(policy, agents.link) },
-    { head: 'Source', cell: sourceOf },
+    { head: 'Source', cell: (policy) => sourceOf(policy, commits) },
   ]
 }
 
@@ -94,10 +94,24 @@ export function targetOf(
   return text(level === null ? 'all agents' : `agents of risk level ${level}`)
 }
 
-function sourceOf(policy: Policy): Html {
+/** The commits of versions in force, by manifest and version. */
+async function commitsOf({ api: { read } }: Visit): Promise<ReadonlyMap<string, string>> {
+  const { assignments } = await read('assignment-list', '/api/v1/assignments', { limit: '200' })
+  return new Map(
+    assignments.flatMap(({ manifest_id, manifest_sha, commit_sha }) =>
+      commit_sha === null ? [] : [[`${manifest_id} ${manifest_sha}`, commit_sha] as const],
+    ),
+  )
+}
+
+function sourceOf(policy: Policy, commits: ReadonlyMap<string, string>): Html {
   const { manifest_id, manifest_name, manifest_sha } = policy
   if (manifest_id === null) return text(isOfStop(policy) ? 'a stop' : 'written here')
-  return joined([link(paths.policies({ manifest_id }), manifest_name ?? manifest_id), hash(manifest_sha, 7)])
+  const commit = commits.get(`${manifest_id} ${manifest_sha}`)
+  return joined([
+    link(paths.policies({ manifest_id }), manifest_name ?? manifest_id),
+    ...(commit === undefined ? [text('blob'), hash(manifest_sha, 7)] : [text('commit'), hash(commit, 7)]),
+  ])
 }
 
 async function above({ api: { may } }: Visit): Promise<Html> {

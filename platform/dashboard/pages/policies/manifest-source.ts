@@ -1,11 +1,13 @@
 // The lines of a manifest that a policy comes from, at the version that is in force.
-import type { AssignmentSource, Policy } from '@svc/schemas'
+import type { Assignment, AssignmentSource, Policy } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import { api } from '../../paths.js'
 import type { Visit } from '../../visit.js'
 
 export interface ManifestSource {
-  readonly assignment_id: number
+  readonly assignment: Assignment
+  /** A commit that has the version; null for an unknown one. */
+  readonly commit_sha: string | null
   /** The first line of the policy, 1-based. */
   readonly line: number
   /** Its YAML. */
@@ -26,7 +28,7 @@ export async function manifestSourceOf({ api: { read } }: Visit, policy: Policy)
   const line = source?.lines[name]
   if (source === null || line === undefined) return null
   const href = source.web_url === null ? null : `${source.web_url}#L${line}`
-  return { assignment_id: assignment.id, line, text: linesOf(source, line), href }
+  return { assignment, commit_sha: source.commit_sha, line, text: linesOf(source, line), href }
 }
 
 function notKept(error: unknown): null {

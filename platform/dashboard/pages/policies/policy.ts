@@ -21,10 +21,11 @@ import {
   time,
 } from '../../views/html.js'
 import type { Act, Shown, Visit } from '../../visit.js'
+import { bundled, commitOf } from '../manifests/words.js'
 import { modeBadges, targetOf } from './list.js'
 import { type ManifestSource, manifestSourceOf } from './manifest-source.js'
 import { hintOf, labelOf } from './parameters.js'
-import { effectSentence, isOfStop, scopeLabels } from './words.js'
+import { approvalText, effectSentence, isOfStop, scopeLabels } from './words.js'
 
 /** The address of the policy in the API. */
 export function policyPath({ params }: Pick<Visit, 'params'>): string {
@@ -82,9 +83,9 @@ const view = piece(`<div class="row"><div class="col-lg-8">
 <section class="card"><div class="card-header"><h2 class="card-title">Its incidents</h2></div>
 <ul class="list-group list-group-flush">{{#each found}}<li class="list-group-item d-flex justify-content-between"><span>{{label}}</span>{{count}}</li>{{/each}}</ul></section>
 <section class="card"><div class="card-header"><h2 class="card-title">Policy</h2></div>
-<div class="card-body"><dl class="facts">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}{{#if controls}}<dt>Controls</dt><dd>{{#each controls}}{{this}} {{/each}}</dd>{{/if}}</dl></div></section>
+<div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}{{#if controls}}<dt>Controls</dt><dd>{{#each controls}}{{this}} {{/each}}</dd>{{/if}}</dl></div></section>
 <section class="card"><div class="card-header"><h2 class="card-title">Source</h2></div>
-<div class="card-body"><dl class="facts">{{#each source}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section>
+<div class="card-body"><dl class="facts narrow">{{#each source}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section>
 </div></div>
 `)
 
@@ -156,7 +157,7 @@ function factsOf(policy: Policy, agents: Agents): (readonly [string, Html])[] {
     ['Rule', link(paths.policies({ rule_type: policy.rule_type }), policy.rule_type)],
     ['Applies to', targetOf(policy, agents.link)],
     ['Evaluates', text(scopeLabels[policy.scope])],
-    ...(approval === null ? [] : [['Approval', json(approval)] as const]),
+    ...(approval === null ? [] : [['Approval', text(approvalText(approval))] as const]),
     ...(waived_until === null ? [] : [['Waived until', time(waived_until)] as const]),
     ...Object.entries(overridden ?? {}).map(
       ([name, value]) =>
@@ -180,18 +181,25 @@ function sourceOf(policy: Policy, yaml: ManifestSource | null, nameOf: Named): (
   if (manifest_id === null) return [['Written', text(isOfStop(policy) ? 'by a stop' : 'here, or by the API')]]
   return [
     ['Manifest', link(paths.policies({ manifest_id }), manifest_name ?? manifest_id)],
-    ['Repository', text(manifest_repo ?? 'the library of the platform')],
+    ['Repository', text(manifest_repo ?? bundled)],
     ['File', text(manifest_path)],
     ...(yaml === null
       ? []
       : [
-          ['Line', yaml.href === null ? text(yaml.line) : outside(yaml.href, `${yaml.line}, at GitHub`)] as const,
-          ['Assignment', link(paths.assignment(yaml.assignment_id), yaml.assignment_id)] as const,
+          ['Line', lineOf(yaml, manifest_sha)] as const,
+          ['Assignment', link(paths.assignment(yaml.assignment.id), yaml.assignment.id)] as const,
+          ['Commit', commitOf({ ...yaml.assignment, commit_sha: yaml.commit_sha })] as const,
         ]),
     ['Blob SHA', hash(manifest_sha)],
     ['Assigned', time(policy.manifest_assigned_at)],
     ['By', nameOf(policy.manifest_assigned_by)],
   ]
+}
+
+/** The line in the text of the manifest. */
+function lineOf({ assignment, line, href }: ManifestSource, sha: string | null): Html {
+  const own = link(`${paths.assignment_source(assignment.id, { sha })}#L${line}`, line)
+  return href === null ? own : joined([own, outside(href, 'at GitHub')], ' · ')
 }
 
 /** The buttons that the API allows the person, and the policy. */

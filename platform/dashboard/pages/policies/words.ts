@@ -1,5 +1,6 @@
 // What a policy does, in sentences for people.
 import type { Policy, Rule } from '@svc/schemas'
+import { counted } from '../../views/html.js'
 
 type Acting = Pick<Policy, 'severity' | 'scope' | 'mode' | 'approval' | 'enabled'>
 
@@ -15,6 +16,19 @@ export function effectSentence({ severity, scope, mode, approval, enabled }: Act
   return scope === 'agent_registration'
     ? 'A registration that violates the policy is reported as an incident.'
     : 'An engine blocks a step that violates the policy before it happens. Steps that were recorded without an engine are only reported.'
+}
+
+/** How a person may approve a step that the policy would block. */
+export function approvalText({ check_type, binds, max_age_seconds, uses }: NonNullable<Policy['approval']>): string {
+  const by = check_type === undefined ? 'a person may approve' : `a gate ${check_type} may approve`
+  const bound = binds === undefined ? 'binds the whole step' : `binds ${andList(binds)}`
+  const age = max_age_seconds === undefined ? [] : [`valid for ${max_age_seconds} s`]
+  const steps = uses ?? (binds === undefined ? 1 : null)
+  return [by, bound, ...age, steps === null ? 'for any number of steps' : `for ${counted(steps, 'step')}`].join('; ')
+}
+
+function andList(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
 export const scopeLabels: Readonly<Record<Policy['scope'], string>> = {
