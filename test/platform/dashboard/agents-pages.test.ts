@@ -51,6 +51,11 @@ describe('the list of agents', () => {
     const ungoverned = await shown('/agents?governed=false')
     expect([ungoverned.includes(silent.agent_key), ungoverned.includes(governed.agent_key)]).toEqual([true, false])
     expect(await shown('/agents?q=nothing-like-it')).toContain('Nothing matches this filter.')
+    expect(ungoverned).not.toContain('governed: false')
+    const both = await shown(`/agents?governed=false&stopped=false`)
+    expect(both).toMatch(/Not governed or not known × stopped: false ×/)
+    const policies = await shown(`/policies?agent_id=${silent.agent_id}&manifest_id=man_unknown`)
+    expect(policies).toContain(`agent: ${silent.name} × manifest id: man_unknown ×`)
     const csv = await team.look('/agents.csv?governed=true')
     expect([csv.status, csv.text.includes(governed.agent_id), csv.text.includes(silent.agent_id)]).toEqual([
       200,
@@ -74,7 +79,7 @@ describe('the page of an agent', () => {
     expect(status).toBe(200)
     expect(page).toContain('Governed without a gap since')
     expect(page).toContain('Engine 9.8.7, 15 policies in effect')
-    expect(page).toMatch(/Baseline [0-9a-f]{12}… text since .* in force 15/)
+    expect(page).toMatch(/Baseline \S+baseline\.yaml @ release \S+ text since .* in force 15/)
     expect(text).toContain(`href="/policies?agent_id&#x3D;${agent_id}&amp;enabled&#x3D;true"`)
     await heartbeat(agent_key, 'all_dropped')
     const after = await shown(`/agents/${agent_id}`)

@@ -23,8 +23,9 @@ const agents: Listing<Agent> = {
     { kind: 'choice', name: 'risk_classification', label: 'Risk level', values: levels },
   ],
   presets: [
-    ['Not governed', { governed: 'false' }],
+    ['Not governed or not known', { governed: 'false' }],
     ['Governed', { governed: 'true' }],
+    ['Stopped', { stopped: 'true' }],
     ['In production', { environment: 'production' }],
     ['Deactivated', { active: 'false' }],
   ],

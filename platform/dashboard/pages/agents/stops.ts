@@ -31,6 +31,6 @@ export async function stopsOf(visit: Visit, agent: Agent): Promise<Html> {
 
 const section =
   piece(`<section class="card urgent"><div class="card-header"><h2 class="card-title">{{#if gap}}Stopped, but no engine is known to block its steps{{else}}Stopped: its engine blocks every next step{{/if}}</h2></div>
-{{#if gap}}<div class="card-body pb-0">{{gap}}</div>{{/if}}<ul class="list-group list-group-flush">{{#each stops}}<li class="list-group-item bar mb-0"><div class="grow"><strong><bdi>{{reason}}</bdi></strong>
+{{#if gap}}<div class="card-body">{{gap}}</div>{{/if}}<ul class="list-group list-group-flush">{{#each stops}}<li class="list-group-item bar mb-0"><div class="grow"><strong><bdi>{{reason}}</bdi></strong>
 <div class="text-secondary">Stops {{what}}. By {{by}}, {{at}}. {{open}}</div></div>{{#if resume}}<a class="btn" href="{{resume}}">Resume…</a>{{/if}}</li>{{/each}}</ul></section>
 `)

@@ -89,8 +89,8 @@ async function heldVersions({ api: { read } }: Visit): Promise<Card> {
 async function ungovernedAgents({ api: { read } }: Visit): Promise<Card> {
   const filter = { governed: 'false' }
   const { total } = await read('agent-list', '/api/v1/agents', { ...filter, limit: '1' })
-  return card('Agents that are not governed', total, paths.agents(filter), {
-    some: 'They have no enforced policy, or an engine that does not report that it enforces.',
+  return card('Agents not governed or not known', total, paths.agents(filter), {
+    some: 'They have no enforced policy, or no engine that reports that it enforces.',
     none: 'Every engine of every active agent reports that it enforces policies.',
   })
 }
