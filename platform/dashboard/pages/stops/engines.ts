@@ -36,7 +36,9 @@ export async function agentsGap(visit: Visit, filter: Query, isOn = true): Promi
     governed.link,
     text(`${governed.total === 1 ? 'has' : 'have'} an engine that reports that it enforces.`),
     others.link,
-    text(`${others.total === 1 ? 'has' : 'have'} none: nothing is known to block these steps.`),
+    text(
+      `${others.total === 1 ? 'has none: nothing is known to block its steps' : 'have none: nothing is known to block their steps'}.`,
+    ),
   ])
   return alert({ isOn, fact, remedy: remedyOf(visit, true) })
 }
