@@ -75,9 +75,9 @@ describe('the page of an assignment', () => {
     expect(await read(id)).toMatchObject({ manifest_sha: held_sha, held_sha: null, status: 'synced' })
     const { commit_sha } = await read(id)
     expect(await shown(`/agents/${agent_id}`)).toMatch(
-      new RegExp(`${path} @ ${commit_sha?.slice(0, 12)} text .* in step with the branch`),
+      new RegExp(`${path} @ ${commit_sha?.slice(0, 12)}… text .* in step with the branch`),
     )
-    expect(await shown(`/policies?agent_id=${agent_id}`)).toContain(`commit ${commit_sha?.slice(0, 7)}`)
+    expect(await shown(`/policies?agent_id=${agent_id}`)).toContain(`commit ${commit_sha?.slice(0, 7)}…`)
     expect(await shown(at)).toContain(`Manifest ${(await read(id)).manifest_name}`)
   })
 
