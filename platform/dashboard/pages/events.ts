@@ -14,7 +14,7 @@ export const events: Listing<AuditEvent> = {
   rows: 'events',
   endpoint: '/api/v1/events',
   // Each row holds the data of its event: 50 of them exceed 150 kB with the files of the page.
-  limit: 40,
+  limit: 30,
   filters: [
     { kind: 'text', name: 'kind', label: 'Event or its beginning' },
     { kind: 'text', name: 'actor', label: 'Id of the actor' },

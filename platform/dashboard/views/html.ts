@@ -139,7 +139,13 @@ export function chart(svg: string): Html {
   return made(svg)
 }
 
-/** A value as indented JSON. */
+/** The characters of a value that a page shows; the API returns it whole. */
+const maxJson = 20_000
+
+/** A value as indented JSON; a long one is cut, and says so. */
 export function json(value: unknown): Html {
-  return made(`<pre class="json" tabindex="0"><code>${escaped(JSON.stringify(value, null, 2) ?? '')}</code></pre>`)
+  const whole = JSON.stringify(value, null, 2) ?? ''
+  const rest = whole.length - maxJson
+  const shown = rest > 0 ? `${whole.slice(0, maxJson)}\n… ${counted(rest, 'character')} more` : whole
+  return made(`<pre class="json" tabindex="0"><code>${escaped(shown)}</code></pre>`)
 }

@@ -101,20 +101,14 @@ function verdictText(outcome: TaskStep['outcome'], effect: TaskStep['effect']): 
 const maxSummary = 240
 const maxValue = 60
 
-/** The input in one line, and of a gate its answer too. Digests come last: they say nothing to a person. */
+/** The input in one line, and of a gate its answer too. Short values come first: a recipient must not be cut off after a text. */
 function summaryOf({ is_erased, input, output, step_type }: TaskStep): string {
   if (is_erased) return 'Its payload was erased; its hash stays in the chain.'
   const isGate = /gate/i.test(step_type)
   const members = [...Object.entries(input ?? {}), ...(isGate || input === null ? Object.entries(output ?? {}) : [])]
-  const isDigest = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{32,}$/.test(value)
-  const ordered = [
-    ...members.filter(([, value]) => !isDigest(value)),
-    ...members.filter(([, value]) => isDigest(value)),
-  ]
-  return shortened(
-    ordered.map(([name, value]) => `${name}: ${shortened(plain(value), maxValue)}`).join(' · '),
-    maxSummary,
-  )
+  const parts = members.map(([name, value]) => ({ name, shown: plain(value) }))
+  const ordered = parts.toSorted((a, b) => a.shown.length - b.shown.length)
+  return shortened(ordered.map(({ name, shown }) => `${name}: ${shortened(shown, maxValue)}`).join(' · '), maxSummary)
 }
 
 function plain(value: unknown): string {
@@ -148,7 +142,9 @@ function violationOf(violation: LoggedViolation, { hrefOf }: Shape) {
 const payloads = ['input', 'output', 'properties', 'meta'] as const
 
 function bodyOf(step: TaskStep, shape: Shape): Html {
-  const { view, signed } = shape
+  const { view, signed, hrefOf } = shape
+  // Closed payloads of a hundred steps would be most of the page.
+  if (view === 'compact' && !isMarked(step, shape)) return unopened({ href: hrefOf(step.step), step: step.step })
   if (view === 'json') return json(step)
   const shown = payloads.flatMap((name) => (step[name] === null ? [] : [{ name, value: json(step[name]) }]))
   const { seq, log_id, log_index, prev_hash, client_prev_hash, received_at } = step
@@ -166,6 +162,10 @@ function bodyOf(step: TaskStep, shape: Shape): Html {
     entry: `/api/v1/logs/${encodeURIComponent(log_id)}`,
   })
 }
+
+const unopened = piece(
+  `<a class="small text-secondary opens" href="{{href}}" hx-get="{{href}}" hx-select="#step-{{step}}" hx-target="#step-{{step}}" hx-swap="outerHTML">Payload and record</a>`,
+)
 
 const body = piece(`<details{{#if open}} open{{/if}}><summary>Payload and record</summary>
 {{#each payloads}}<div class="small text-secondary">{{name}}</div>{{value}}{{/each}}
