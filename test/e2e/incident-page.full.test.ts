@@ -71,7 +71,7 @@ describe.skipIf(browser === null)('the page of an incident in a browser', () => 
     await page.click('button')
     expect([page.url(), await page.textContent('h1')]).toEqual([
       `${platform.url}/incidents/${id}`,
-      'Incident: Refunds have an amount',
+      'Violated: Refunds have an amount',
     ])
     await looks('incident-open')
   })
@@ -79,13 +79,13 @@ describe.skipIf(browser === null)('the page of an incident in a browser', () => 
   it('shows hostile names as texts, and moves the incident by its buttons', async () => {
     expect(await page.textContent('dl')).toContain(attack)
     await page.click('button[value=review]')
-    await page.fill('input[name=note]', attack)
+    await page.fill('textarea[name=note]', attack)
     await page.click('button[value=resolve]')
-    expect(await page.textContent('ul')).toContain(attack)
-    expect(await page.textContent('dl')).toContain('resolved')
+    expect(await page.textContent('main')).toContain(`open → in review`)
+    expect(await page.textContent('main')).toContain('in review → resolved')
     expect([await page.locator('img').count(), await page.title()]).toEqual([
       0,
-      'Incident: Refunds have an amount · svc',
+      'Violated: Refunds have an amount · svc',
     ])
     await looks('incident-resolved')
   })

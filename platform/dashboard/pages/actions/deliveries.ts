@@ -1,4 +1,5 @@
 // The deliveries of an action: their list on its page, and a page for each.
+import { parseJson } from '@svc/proof'
 import type { Action, Delivery } from '@svc/schemas'
 import type { Listing } from '../../lists/listing.js'
 import type { DashboardPage } from '../../page.js'
@@ -116,7 +117,7 @@ function factsOf(delivery: Delivery, { id: action_id, name }: Action): (readonly
 
 function bodyOf({ body = '' }: Delivery): Html {
   try {
-    return json(JSON.parse(body))
+    return json(parseJson(body))
   } catch {
     return text(body)
   }
