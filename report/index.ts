@@ -1,11 +1,11 @@
 // The public exports of @svc/report.
 export { readingOf, readingOfWork } from './bundle/readings.js'
-export { activityChart } from './charts/activity.js'
 export { maxCheckpoints } from './content/bounds.js'
 export type * from './content/messages.js'
 export type { MadeReport, ReportPlan } from './content/plan.js'
 export type { ReportCheckpoint, ReportData } from './content/report-data.js'
 export { reportIdOf, timesOf } from './content/report-id.js'
+export { activityChart } from './formats/activity-chart.js'
 export { render } from './formats/render.js'
 export { type AgentFacts, governanceOf, type ReadGovernance } from './governance/agent-governance.js'
 export { type KnownInterval, silentRunEndsMs } from './governance/engine-runs.js'

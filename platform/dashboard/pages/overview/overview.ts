@@ -22,7 +22,7 @@ async function showOverview(visit: Visit): Promise<Shown> {
     incidents: incidents.map(incidentOf),
     all: paths.incidents(),
     groups: paths.groups(),
-    ...activityOf(activity),
+    ...(await activityOf(activity)),
   })
   return { title: 'Overview', place: 'overview', content: content.toHTML() }
 }
@@ -56,7 +56,7 @@ function incidentOf({ id, policy_name, agent_id, agent_name, first_seen, ...inci
 
 const size = { width: 760, height: 190 }
 
-function activityOf({ days, steps, violations }: Activity) {
+async function activityOf({ days, steps, violations }: Activity) {
   const [first] = days
   const tasksFrom = (query: Readonly<Record<string, string>>): string => paths.tasks({ from: first?.date, ...query })
   return {
@@ -66,7 +66,7 @@ function activityOf({ days, steps, violations }: Activity) {
     chart:
       steps === 0
         ? text('No step was recorded in this time.')
-        : chart(activityChart({ interval: 'day', buckets: days.map(bucketOf) }, size)),
+        : chart(await activityChart({ interval: 'day', buckets: days.map(bucketOf) }, size)),
     rows: days
       .filter((day) => day.steps > 0)
       .map((day) => ({
