@@ -81,7 +81,7 @@ const view = piece(`{{neighbours}}
 {{evidence}}{{#if moves}}<section class="card no-print"><form class="card-body" method="post"><input type="hidden" name="csrf" value="{{csrf}}">
 <label class="form-label" for="note">{{note_label}}</label>
 <textarea class="form-control mb-2" id="note" name="note" rows="2" maxlength="1000">{{note}}</textarea>
-<div class="btn-list">{{#each moves}}<button class="btn{{#if @first}} btn-primary{{/if}}" name="act" value="{{name}}">{{label}}</button>{{/each}}</div>
+<div class="btn-list">{{#each moves}}<button class="btn{{#if main}} btn-primary{{/if}}" name="act" value="{{name}}">{{label}}</button>{{/each}}</div>
 <p class="text-secondary small mb-0 mt-2">Owners, admins and members of the workspace can do this; an auditor reads.</p></form></section>
 {{else}}<p class="text-secondary no-print">Your role reads incidents. Owners, admins and members of the workspace can answer this one.</p>
 {{/if}}<section class="card"><div class="card-header"><h2 class="card-title">Occurrences</h2></div>
@@ -158,10 +158,12 @@ function factsOf(incident: Incident, agent: Agent) {
 /** The moves that are possible from the state, for a person who may make them. */
 function formOf({ form }: Visit, incident: Incident, isAllowed: boolean) {
   const names = moveNames.filter((move) => transitions[move].from.some((one) => one === incident.state))
-  const note_label = names.includes('ignore') ? 'Note (required to ignore the incident)' : 'Note'
+  const note_label = names.includes('ignore')
+    ? 'Note, kept in the history (required to ignore the incident)'
+    : 'Note, kept in the history'
   const moves = [
-    ...names.map((name) => ({ name: name as string, label: labels[name] })),
-    { name: 'note', label: 'Add the note only' },
+    ...names.map((name) => ({ name: name as string, label: labels[name], main: name === 'resolve' })),
+    { name: 'note', label: 'Add the note only', main: false },
   ]
   return { moves: isAllowed ? moves : [], note_label, note: field(form, 'note') }
 }

@@ -39,6 +39,6 @@ const view = piece(`<div class="alert mt-3 mb-0 {{#if ok}}alert-success{{else}}a
 <p class="mb-1">{{entries}} {{payloads}} {{anchoring}}</p><p class="mb-1"><bdi>{{sequence}}</bdi></p>
 {{#if findings}}<ul class="mb-1">{{#each findings}}<li><bdi>{{this}}</bdi></li>{{/each}}</ul>{{/if}}
 <p class="mb-0 small">The platform checked itself here. {{#if bundle}}<a class="text-link" href="{{bundle}}">Download the evidence</a> and verify it offline with
-<code>npx --no-install svc verify FILE --trust trust.policy</code>. The page <a class="text-link" href="/settings/log">Log</a> shows the
+<code>npx --no-install svc verify FILE --trust trust.policy</code>. The page <a class="text-link" href="/settings/log">Settings, Log</a> shows the
 trust policy and how to compare its key.{{else}}An auditor of the workspace can download the evidence, and verify it offline.{{/if}}</p></div></div>
 `)
