@@ -24,6 +24,7 @@ export const paths = {
   overview: '/',
   tasks: many('/tasks'),
   task: one('/tasks'),
+  steps: many('/steps'),
   incidents: many('/incidents'),
   incident: one('/incidents'),
   groups: many('/incidents/groups'),

@@ -9,6 +9,7 @@ import { endpointQuery, type Listing } from './listing.js'
 /** The lists that have views, by their endpoints. */
 const lists: Readonly<Record<string, View['list']>> = {
   '/api/v1/logs/tasks': 'tasks',
+  '/api/v1/logs': 'logs',
   '/api/v1/incidents': 'incidents',
   '/api/v1/incidents/groups': 'incident_groups',
   '/api/v1/agents': 'agents',

@@ -144,3 +144,17 @@ describe('the page of a task', () => {
     expect((await team.look('/tasks', 'stranger')).text).not.toContain('theirs')
   })
 })
+
+describe('the list of steps', () => {
+  it('names approvals with their question and who answered, and leads to the step in its task', async () => {
+    const answered = { input: { question: 'pay 40 EUR?' }, output: { answered_by: 'anna@example.org' } }
+    await log('approved', start, { ...gate, ...answered }, end)
+    const { status, text } = await team.look('/steps?step_type=step.gate')
+    expect(status).toBe(200)
+    expect(text).toContain('human_approval: passed')
+    expect(text).toContain('question: pay 40 EUR? · answered_by: anna@example.org')
+    expect(text).toContain('href="/tasks/approved?around&#x3D;2#step-2"')
+    expect(text).not.toContain('read_order')
+    expect((await team.look('/steps', 'stranger')).text).not.toContain('approved')
+  })
+})

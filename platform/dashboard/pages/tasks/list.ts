@@ -4,6 +4,7 @@ import { listPage } from '../../lists/list-page.js'
 import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
 import { badge, id, joined, link, nothing, number, state, text, time } from '../../views/html.js'
+import { tabs } from './tabs.js'
 
 export const tasks: Listing<TaskSummary> = {
   place: 'tasks',
@@ -14,6 +15,7 @@ export const tasks: Listing<TaskSummary> = {
   endpoint: '/api/v1/logs/tasks',
   limit: 20,
   skips: true,
+  above: async () => tabs('tasks'),
   filters: [
     { kind: 'text', name: 'q', label: 'Task id begins with' },
     { kind: 'choice', name: 'status', label: 'Status', values: ['error', 'completed', 'running'] },

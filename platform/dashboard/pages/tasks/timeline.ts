@@ -54,19 +54,25 @@ const list = piece(`<ol class="timeline-list">
 {{/each}}</ol>
 `)
 
+type Logged = Pick<TaskStep, 'input' | 'output' | 'properties' | 'step_type' | 'step_name' | 'verb'>
+
+/** The kind of act that a step is, and its payload in one line. */
+export function contentOf(step: Logged) {
+  const { step_type, step_name, verb, properties } = step
+  const kinds = [step_name === null ? '' : step_type, verb ?? '', gateOf(properties)]
+  return { what: kinds.filter((part) => part !== '').join(' · '), summary: payloadOf(step) }
+}
+
 /** The first line of a step. */
 export function headOf(step: TaskStep) {
-  const { step_type, step_name, verb, properties } = step
-  const name = step_name ?? step_type
+  const { what, summary } = contentOf(step)
   return {
     number: step.step,
-    name: text(name),
-    what: text(
-      [step_name === null ? '' : step_type, verb ?? '', gateOf(properties)].filter((part) => part !== '').join(' · '),
-    ),
+    name: text(step.step_name ?? step.step_type),
+    what: text(what),
     at: time(step.timestamp),
     verdict: verdictOf(step),
-    summary: summaryOf(step),
+    summary: step.is_erased ? 'Its payload was erased; its hash stays in the chain.' : summary,
   }
 }
 
@@ -102,8 +108,7 @@ const maxSummary = 240
 const maxValue = 60
 
 /** The input in one line, and of a gate its answer too. Short values come first: a recipient must not be cut off after a text. */
-function summaryOf({ is_erased, input, output, step_type }: TaskStep): string {
-  if (is_erased) return 'Its payload was erased; its hash stays in the chain.'
+function payloadOf({ input, output, step_type }: Logged): string {
   const isGate = /gate/i.test(step_type)
   const members = [...Object.entries(input ?? {}), ...(isGate || input === null ? Object.entries(output ?? {}) : [])]
   const parts = members.map(([name, value]) => ({ name, shown: plain(value) }))

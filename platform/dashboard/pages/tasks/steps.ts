@@ -1,0 +1,63 @@
+// The steps of all tasks as a list: who approved what, which commands ran.
+import type { LogEntry } from '@svc/schemas'
+import { agentsOf } from '../../agents.js'
+import { listPage } from '../../lists/list-page.js'
+import type { Listing } from '../../lists/listing.js'
+import { paths } from '../../paths.js'
+import { id, joined, link, text, time } from '../../views/html.js'
+import { tabs } from './tabs.js'
+import { contentOf } from './timeline.js'
+
+const steps: Listing<LogEntry> = {
+  place: 'tasks',
+  title: 'Steps',
+  path: '/steps',
+  schema: 'log-list',
+  rows: 'logs',
+  endpoint: '/api/v1/logs',
+  limit: 30,
+  above: async () => tabs('steps'),
+  filters: [
+    { kind: 'text', name: 'q', label: 'Task id begins with' },
+    {
+      kind: 'choice',
+      name: 'step_type',
+      label: 'Step type',
+      values: [
+        ['step.gate', 'approvals and checks'],
+        ['step.exec', 'commands and code'],
+        ['step.message', 'messages'],
+        ['step.resource', 'reads and changes outside'],
+        ['step.credential', 'secrets'],
+        ['step.model', 'model calls'],
+      ],
+    },
+    { kind: 'day', name: 'from', label: 'Received from (UTC)' },
+    { kind: 'day', name: 'to', label: 'Received to (UTC)' },
+  ],
+  presets: [
+    ['Approvals and checks', { step_type: 'step.gate' }],
+    ['Commands and code', { step_type: 'step.exec' }],
+    ['Messages', { step_type: 'step.message' }],
+  ],
+  columns: async (visit) => {
+    const agents = await agentsOf(visit)
+    return [
+      { head: 'Step', cell: (step) => link(hrefOf(step), step.step_name ?? step.step_type) },
+      { head: 'What', cell: (step) => joined([text(contentOf(step).what), text(contentOf(step).summary)], '<br>') },
+      { head: 'Agent', cell: ({ agent_id }) => agents.link(agent_id) },
+      { head: 'Task', cell: (step) => id(step.task_id, hrefOf(step)) },
+      {
+        head: 'Claimed and received',
+        cell: ({ timestamp, received_at }) => joined([time(timestamp), time(received_at)], '<br>'),
+      },
+    ]
+  },
+  empty: 'No step was recorded yet. The overview shows the commands that bring the first step in.',
+}
+
+function hrefOf({ task_id, step }: LogEntry): string {
+  return `${paths.task(task_id, { around: step })}#step-${step}`
+}
+
+export const stepsPage = listPage(steps)
