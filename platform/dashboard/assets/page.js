@@ -26,6 +26,7 @@ function improve(part) {
     time.dataset.local = ''
     time.textContent = localTime(new Date(time.dateTime))
   }
+  if (matchMedia('(min-width: 48rem)').matches) for (const fold of part.querySelectorAll('.fold')) fold.open = true
   for (const one of part.querySelectorAll('.copy[hidden], .needs-script[hidden]')) one.hidden = false
 }
 

@@ -61,16 +61,20 @@ function controlsOf({ filters, path }: Listing<never>, filter: Query): Html {
   if (filters.length === 0) return nothing
   return controls({
     path,
+    active: Object.keys(filter).length - hidden.length,
     hidden: hidden.map(([name, value]) => ({ name, value })),
     fields: filters.map((one) => control(one, filter[one.name] ?? '')),
   })
 }
 
-const controls = piece(`<form class="bar filters" method="get" action="{{path}}">
+/** Folded, because the controls would fill the window of a phone; a script opens them in a wide one. */
+const controls =
+  piece(`<details class="fold no-print"><summary class="btn btn-sm">Filter{{#if active}} ({{active}}){{/if}}</summary>
+<form class="bar filters" method="get" action="{{path}}">
 {{#each hidden}}<input type="hidden" name="{{name}}" value="{{value}}">{{/each}}
 {{#each fields}}{{this}}{{/each}}
 <button class="btn btn-sm">Filter</button><a class="btn btn-sm btn-ghost-secondary" href="{{path}}">Clear</a>
-</form>
+</form></details>
 `)
 
 const input = piece(`<div><label class="form-label" for="f-{{name}}">{{label}}</label>
