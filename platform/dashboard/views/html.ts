@@ -143,9 +143,9 @@ export function chart(svg: string): Html {
 const maxJson = 20_000
 
 /** A value as indented JSON; a long one is cut, and says so. */
-export function json(value: unknown): Html {
+export function json(value: unknown, max = maxJson): Html {
   const whole = JSON.stringify(value, null, 2) ?? ''
-  const rest = whole.length - maxJson
-  const shown = rest > 0 ? `${whole.slice(0, maxJson)}\n… ${counted(rest, 'character')} more` : whole
+  const rest = whole.length - max
+  const shown = rest > 0 ? `${whole.slice(0, max)}\n… ${counted(rest, 'character')} more` : whole
   return made(`<pre class="json" tabindex="0"><code>${escaped(shown)}</code></pre>`)
 }

@@ -10,6 +10,8 @@ const values: Readonly<Record<string, readonly string[]>> = {
   step_type: ['step.model', 'step.credential', 'absent'],
   policy_id: ['3', '999999'],
   repo_id: ['1010', '999999'],
+  path: ['m-3.yaml', 'absent.yaml'],
+  manifest_path: ['m-3.yaml', 'absent.yaml'],
   kind: ['common', 'rare', 'absent'],
   actor: ['ingest', 'rare-actor', 'absent'],
   subject: ['inc_7', 'absent'],
@@ -31,7 +33,7 @@ const valuesAt: Readonly<Record<string, Readonly<Record<string, readonly string[
   '/api/v1/incidents': { around: ['inc_7', 'inc_4000'] },
   '/api/v1/tasks/{task_id}/steps': { around: ['3'] },
   '/api/v1/search': { q: ['run-1', 'inc_7', 'ag_3', '1010', 'policy 7', 'absent'] },
-  '/api/v1/agents': { q: ['agent', 'agent-3', 'absent'] },
+  '/api/v1/agents': { q: ['agent', 'agent-3', 'absent'], stop_id: ['stp_3', 'absent'] },
   '/api/v1/agents/{agent_id}/engines': { from: ['2026-02-20T00:00:00.000Z'], to: ['2026-02-25T00:00:00.000Z'] },
 }
 const inPath: Readonly<Record<string, string>> = { agent_id: 'ag_3', id: '1010', task_id: 'run-100' }
