@@ -2,6 +2,7 @@
 import express, { type Request, type Response, Router } from 'express'
 import { errorTable, PlatformError } from '../errors.js'
 import { rejectOtherOrigins } from '../http/client.js'
+import { disconnection } from '../http/download.js'
 import { rejectUnprintable } from '../http/path-id.js'
 import type { Query } from '../http/query.js'
 import { signInAddress, type Visitor, visitorOf } from './browser.js'
@@ -151,12 +152,10 @@ function messageOf({ message, errors }: PlatformError): string {
 
 function visitOf(parts: PageParts, request: Request, response: Response, visitor: Visitor, form: Fields): Visit {
   const { person, email } = visitor
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
   const caller = {
     principal: person,
     request_id: String(response.locals.request_id),
-    gone: () => gone.signal,
+    gone: disconnection(response),
     authenticateAgain: async () => void (await visitorOf(parts, request, null)),
   }
   return {

@@ -1,8 +1,5 @@
 // The platform over HTTP: the one place that sets the order in which a request is processed.
 import { randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
-import { pipeline } from 'node:stream/promises'
 import type { Problem } from '@svc/schemas'
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express'
 import helmet from 'helmet'
@@ -10,6 +7,7 @@ import type { Logger } from 'pino'
 import { failureKind } from '../db/failure.js'
 import { PlatformError } from '../errors.js'
 import { networkOf, rejectOtherOrigins } from './client.js'
+import { disconnection, sendFile, sendStream } from './download.js'
 import type { Meter } from './meter.js'
 import { isForm, mediaTypeOf, oauthErrorOf, readForm } from './oauth.js'
 import { isProtobuf, maxOtlpBytes, protobufType, rpcStatus } from './otlp.js'
@@ -17,7 +15,7 @@ import { rejectUnprintable } from './path-id.js'
 import { type Authentication, assertSameWorkspace, type Principal } from './principal.js'
 import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
-import type { Endpoint, Reply, ReplyFile, ReplyStream, Route } from './route.js'
+import type { Endpoint, Reply, Route } from './route.js'
 import type { SharedLimit } from './shared-limits.js'
 import { readJson, readPolicyJson, validated } from './validate.js'
 
@@ -101,8 +99,6 @@ function identify({ logger, clock, meter }: Pick<AppParts<never>, 'logger' | 'cl
 
 /** The time in which an authenticated caller needs no second authentication, ms. */
 const maxAuthenticationAgeMs = 1000
-/** The maximum time of a download without progress, ms. */
-const downloadTimeoutMs = 60_000
 const maxBodyBytes = 1024 * 1024
 const maxBatchBytes = 8 * 1024 * 1024
 const maxSignedBytes = 3 * 1024 * 1024
@@ -175,19 +171,6 @@ function bodyOf({ body, lines, otlp, checks_body }: Endpoint, read: () => unknow
   return checks_body ? read() : validated(body, read())
 }
 
-/** A signal that aborts when the caller disconnects; made on demand, because few handlers wait. */
-function disconnection(response: Response): () => AbortSignal {
-  let signal: AbortSignal | null = null
-  return () => {
-    if (signal !== null) return signal
-    const gone = new AbortController()
-    signal = gone.signal
-    if (response.closed) gone.abort()
-    response.once('close', () => gone.abort())
-    return signal
-  }
-}
-
 function mediaType(route: Endpoint) {
   return (request: Request, _response: Response, next: NextFunction) => {
     const type = mediaTypeOf(request.headers['content-type'])
@@ -222,34 +205,6 @@ function send(response: Response, { status, body, bytes, headers: extra }: Reply
   }
   response.setHeader('content-length', sent.content.length)
   response.end(sent.content)
-}
-
-/** Sends the file, then discards it; a caller that disconnects ends the download without an error. */
-async function sendFile(response: Response, { path, type, name, discard }: ReplyFile): Promise<void> {
-  try {
-    const { size } = await stat(path)
-    startDownload(response, { bytes: size, type, name })
-    await pipeline(createReadStream(path), response).catch(() => response.destroy())
-  } finally {
-    await discard()
-  }
-}
-
-/** Sends the chunks as they are read; without one of them the connection breaks, so that no caller takes a part for the file. */
-async function sendStream(response: Response, { status, headers: extra }: Reply, stream: ReplyStream): Promise<void> {
-  response.status(status)
-  for (const [name, value] of Object.entries(extra ?? {})) response.setHeader(name, value)
-  startDownload(response, stream)
-  await pipeline(stream.chunks, response).catch(() => response.destroy())
-}
-
-function startDownload(response: Response, { bytes, type, name }: Omit<ReplyStream, 'chunks'>): void {
-  response.setHeader('content-type', type)
-  response.setHeader('content-length', bytes)
-  response.setHeader('content-disposition', `attachment; filename="${name}"`)
-  response.setHeader('cache-control', 'no-store')
-  // A caller that stops reading must not keep the file open.
-  response.setTimeout(downloadTimeoutMs, () => response.destroy())
 }
 
 function notFound(routes: readonly Endpoint[]) {

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { documents, type JsonMap } from '@svc/schemas'
 import type { Response } from 'express'
+import { startDownload } from '../../http/download.js'
 import { filterIn } from '../paths.js'
 import type { Visit } from '../visit.js'
 import { type Listing, readRows } from './listing.js'
@@ -11,8 +12,6 @@ export type Format = 'csv' | 'json'
 
 /** Rows that are read at once. */
 const pageSize = 100
-/** The maximum time of a download without progress, ms. */
-const timeoutMs = 60_000
 
 /** Sends the rows. Without one of them the connection breaks, so that a part is not mistaken for the whole. */
 export async function sendDownload(
@@ -25,11 +24,8 @@ export async function sendDownload(
   // An error of the first page, such as a wrong filter, is answered as an error.
   const first = await rows.next()
   const name = `${listing.path.slice(1).replaceAll('/', '-')}-${new Date(visit.now).toISOString().slice(0, 10)}`
-  response.type(format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8')
-  response.setHeader('content-disposition', `attachment; filename="${name}.${format}"`)
-  response.setHeader('cache-control', 'no-store')
-  // A caller that stops reading must not keep a snapshot and a connection waiting.
-  response.setTimeout(timeoutMs, () => response.destroy())
+  const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8'
+  startDownload(response, { type, name: `${name}.${format}` })
   const chunks = format === 'csv' ? asCsv(first, rows, columnsOf(listing)) : asJson(first, rows)
   await pipeline(Readable.from(chunks), response).catch(() => response.destroy())
 }
