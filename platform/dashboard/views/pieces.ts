@@ -1,13 +1,18 @@
 // Pieces that several pages show: facts, small tables, texts to copy, and the question before an act that cannot be undone.
 import { type Html, piece, text } from './html.js'
 
-/** Names with values; a fact without a value is left out. */
-export function facts(list: readonly (readonly [name: string, value: Html | null])[]): Html {
+/** Names with values, in a narrow column below each other; a fact without a value is left out. */
+export function facts(
+  list: readonly (readonly [name: string, value: Html | null])[],
+  width: 'wide' | 'narrow' = 'wide',
+): Html {
   const known = list.filter((fact): fact is readonly [string, Html] => fact[1] !== null)
-  return factsView({ facts: known.map(([name, value]) => ({ name, value })) })
+  return factsView({ facts: known.map(([name, value]) => ({ name, value })), is_narrow: width === 'narrow' })
 }
 
-const factsView = piece('<dl class="facts">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl>')
+const factsView = piece(
+  '<dl class="facts{{#if is_narrow}} narrow{{/if}}">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl>',
+)
 
 /** A text, such as commands or a key, which a button copies whole. */
 export function copyable(label: string, content: string): Html {

@@ -9,6 +9,7 @@ import { api, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
 import { confirmView } from '../../views/fields.js'
 import { badge, type Html, id, joined, link, nothing, piece, text, time } from '../../views/html.js'
+import { facts } from '../../views/pieces.js'
 import type { Act, Shown, Visit } from '../../visit.js'
 import { deliveriesOf } from './deliveries.js'
 import { receiverText, stateBadges } from './list.js'
@@ -36,7 +37,7 @@ async function shown(visit: Visit, result: Html): Promise<Shown> {
     state: stateBadges(action),
     triggers: action.on.map((name) => ({ name, label: triggerLabel(name) })),
     limits: limitsOf(action, agents.link),
-    facts: factsOf(action, nameOf).map(([name, value]) => ({ name, value })),
+    facts: facts(factsOf(action, nameOf)),
     problem: error ?? '',
     retry: time(retry_at),
     acts: isAllowed ? actsOf(action) : [],
@@ -56,7 +57,7 @@ const view =
 <h2 class="h3">Only</h2><ul class="mb-0">{{#each limits}}<li>{{this}}</li>{{/each}}</ul></div>
 {{#if acts}}<form class="card-footer no-print" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><div class="btn-list">
 {{#each acts}}<button class="btn{{#if @first}} btn-primary{{/if}}" name="act" value="{{name}}">{{label}}</button>{{/each}}<a class="btn" href="{{edit}}">Edit</a><a class="btn" href="{{remove}}">Delete</a></div></form>{{/if}}</section></div>
-<div class="col-lg-4"><section class="card"><div class="card-header"><h2 class="card-title">Receiver</h2></div><div class="card-body"><dl class="facts">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
+<div class="col-lg-4"><section class="card"><div class="card-header"><h2 class="card-title">Receiver</h2></div><div class="card-body">{{facts}}</div></section></div></div>
 <h2 class="h3" id="deliveries">Deliveries</h2>
 <div id="live" hx-get="{{here}}" hx-trigger="every 5s" hx-select="#live" hx-target="#live" hx-swap="outerHTML">{{deliveries}}</div>`)
 

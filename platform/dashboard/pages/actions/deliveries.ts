@@ -1,10 +1,12 @@
 // The deliveries of an action: their list on its page, and a page for each.
+
 import { parseJson } from '@svc/proof'
 import type { Action, Delivery } from '@svc/schemas'
 import type { Listing } from '../../lists/listing.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
 import { badge, type Html, id, joined, json, link, number, piece, type Tone, text, time } from '../../views/html.js'
+import { facts } from '../../views/pieces.js'
 import type { Act, Shown, Visit } from '../../visit.js'
 import { triggerLabel } from './words.js'
 
@@ -83,7 +85,7 @@ async function show(visit: Visit): Promise<Shown> {
   const path = deliveryPath(visit)
   const can_send = ['delivered', 'dead'].includes(delivery.state) && may('post', `${path}/redeliver`)
   const content = view({
-    facts: factsOf(delivery, action).map(([name, value]) => ({ name, value })),
+    facts: facts(factsOf(delivery, action)),
     error: delivery.error ?? '',
     body: bodyOf(delivery),
     can_send: can_send && action.enabled,
@@ -94,7 +96,7 @@ async function show(visit: Visit): Promise<Shown> {
 }
 
 const view = piece(`{{#if error}}<div class="alert alert-warning"><bdi>{{error}}</bdi></div>{{/if}}
-<section class="card"><div class="card-body"><dl class="facts">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div>
+<section class="card"><div class="card-body">{{facts}}</div>
 {{#if can_send}}<form class="card-footer no-print" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><button class="btn" name="act" value="redeliver">Deliver again</button> <span class="text-secondary">under the same id, so that the receiver can recognise it</span></form>{{/if}}{{#if must_enable}}<p class="card-footer mb-0">To deliver it again, enable the action first.</p>{{/if}}</section>
 <section class="card"><div class="card-header"><h2 class="card-title">What is sent</h2></div><div class="card-body">{{body}}</div></section>
 `)

@@ -1,8 +1,10 @@
 // The page of an agent: who it is, whether it is governed and by which policies, the tools that it uses, and what people can do.
+
 import type { Agent } from '@svc/schemas'
 import type { DashboardPage } from '../../page.js'
 import { address, api, paths } from '../../paths.js'
-import { type Html, id, json, link, number, piece, text, time } from '../../views/html.js'
+import { id, json, link, number, piece, text, time } from '../../views/html.js'
+import { facts } from '../../views/pieces.js'
 import type { Shown, Visit } from '../../visit.js'
 import { agentActs, agentForm } from './acts.js'
 import { governanceOf } from './governance.js'
@@ -47,7 +49,7 @@ const page =
 {{#if confirm.may}}<button class="btn btn-primary" name="act" value="confirm">Confirm the level {{confirm.level}}</button>{{/if}}</form></section>{{/if}}
 <div id="live" hx-get="{{live}}" hx-trigger="every 5s" hx-select="#live" hx-target="#live" hx-swap="outerHTML">{{stops}}{{governance}}</div>
 {{manifests}}{{tools}}{{latest}}
-</div><div class="col-xl-3"><section class="card"><div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
+</div><div class="col-xl-3"><section class="card"><div class="card-body">{{facts}}</div></section></div></div>
 `)
 
 /** Links to the forms, for a person who may send them. */
@@ -78,24 +80,26 @@ function confirmOf({ api: { may } }: Visit, agent: Agent) {
 function factsOf(agent: Agent) {
   const { agent_id, agent_key, owner_id, purpose, environment, attributes, created_at, updated_at } = agent
   const open = agent.open_incidents ?? 0
-  const facts: readonly (readonly [string, Html])[] = [
-    ['Key', id(agent_key)],
-    ['Owner', text(owner_id ?? 'not set')],
-    ['Purpose', text(purpose ?? 'not set')],
-    ['Environment', text(environment)],
-    ['Risk level', riskLevel(agent)],
+  return facts(
     [
-      'Open incidents',
-      open === 0 ? text('none') : link(paths.incidents({ agent_id, state: 'open,active' }), number(open)),
+      ['Key', id(agent_key)],
+      ['Owner', text(owner_id ?? 'not set')],
+      ['Purpose', text(purpose ?? 'not set')],
+      ['Environment', text(environment)],
+      ['Risk level', riskLevel(agent)],
+      [
+        'Open incidents',
+        open === 0 ? text('none') : link(paths.incidents({ agent_id, state: 'open,active' }), number(open)),
+      ],
+      ['Last step', agent.last_step_at == null ? text('none recorded') : time(agent.last_step_at)],
+      ['Registered', time(created_at)],
+      ['Changed', time(updated_at)],
+      ['Agent', id(agent_id)],
+      ['History', link(paths.events({ subject: agent_id }), 'in the audit trail')],
+      ...(Object.keys(attributes).length === 0 ? [] : [['Attributes', json(attributes)] as const]),
     ],
-    ['Last step', agent.last_step_at == null ? text('none recorded') : time(agent.last_step_at)],
-    ['Registered', time(created_at)],
-    ['Changed', time(updated_at)],
-    ['Agent', id(agent_id)],
-    ['History', link(paths.events({ subject: agent_id }), 'in the audit trail')],
-    ...(Object.keys(attributes).length === 0 ? [] : [['Attributes', json(attributes)] as const]),
-  ]
-  return facts.map(([name, value]) => ({ name, value }))
+    'narrow',
+  )
 }
 
 export const agentPage: DashboardPage = { path: '/agents/:agent_id', show, acts: agentActs }

@@ -1,4 +1,5 @@
 // The page of an incident, which mails and Slack messages link to: why it was raised, what to do, its history, and its moves.
+
 import { type Agent, effectWords, type Incident, type IncidentOccurrence } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import { type IncidentMove, transitions } from '../../../incidents/commands/move-incident.js'
@@ -24,6 +25,7 @@ import {
   text,
   time,
 } from '../../views/html.js'
+import { facts } from '../../views/pieces.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
 import { evidenceOf } from './evidence.js'
 import { incidents } from './list.js'
@@ -90,7 +92,7 @@ const view = piece(`{{neighbours}}
 {{/each}}</tbody></table>
 <div class="card-footer bar"><span>{{count}}</span>{{#if first}}<a class="btn btn-sm" href="{{first}}">First</a>{{/if}}{{#if next}}<a class="btn btn-sm" href="{{next}}">Next</a>{{/if}}</div></section>
 </div><div class="col-lg-4">
-<section class="card"><div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section>
+<section class="card"><div class="card-body">{{facts}}</div></section>
 <section class="card"><div class="card-header"><h2 class="card-title">History</h2></div>
 <ul class="list-group list-group-flush">{{#each history}}<li class="list-group-item">{{change}} {{by}}<div class="text-secondary small">{{at}}</div>
 {{#if note}}<p class="lines mb-0"><bdi>{{note}}</bdi></p>{{/if}}</li>{{/each}}</ul></section>
@@ -128,7 +130,7 @@ async function othersOf({ api: { read } }: Visit, { task_id, state: now }: Incid
 function factsOf(incident: Incident, agent: Agent) {
   const { agent_id, task_id, step, policy_id, policy_name, rule_type, manifest_id, violation_details, mode } = incident
   const { name, agent_key } = agent
-  const facts = [
+  const known = [
     ['Effect', text(effectWords(incident.effects).join(', '))],
     ['Policy', link(paths.policy(policy_id), policy_name)],
     ['Rule', text(rule_type)],
@@ -151,7 +153,7 @@ function factsOf(incident: Incident, agent: Agent) {
       task_id === null ? '' : `${paths.task(task_id, { around: step })}${step === null ? '' : `#step-${step}`}`,
     verify_href: task_id === null ? '' : `${paths.task(task_id, { verify: '1' })}#verification`,
     ran: ranText(incident, agent),
-    facts: facts.map(([label, value]) => ({ name: label, value })),
+    facts: facts(known, 'narrow'),
   }
 }
 

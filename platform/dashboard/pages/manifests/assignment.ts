@@ -1,9 +1,11 @@
 // The page of an assignment: the version in force, the version that the branch has, and what people decide about both.
+
 import type { Assignment } from '@svc/schemas'
 import type { DashboardPage } from '../../page.js'
 import { address, api, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
 import { badge, type Html, hash, id, joined, link, nothing, piece, text, time } from '../../views/html.js'
+import { facts } from '../../views/pieces.js'
 import type { Shown, Visit } from '../../visit.js'
 import { assignmentActs, assignmentForm } from './acts.js'
 import { differenceOf } from './difference.js'
@@ -42,7 +44,7 @@ const page = piece(`<p class="mb-2">Governs {{agent}}. {{state}}</p>
 {{#each waivers}}<tr><td data-label="Policy"><bdi>{{policy}}</bdi></td><td data-label="Waived until">{{until}}</td><td data-label="State">{{state}}</td></tr>
 {{/each}}</tbody></table></section>{{/if}}
 {{policies}}{{versions}}</div>
-<div class="col-xl-4"><section class="card"><div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
+<div class="col-xl-4"><section class="card"><div class="card-body">{{facts}}</div></section></div></div>
 `)
 
 /** Links to the forms that the state and the role allow; the first one is what the state asks for. */
@@ -75,7 +77,7 @@ function waiversOf({ now }: Visit, { waivers }: Assignment) {
 function factsOf(assignment: Assignment, nameOf: Named) {
   const { id: number, manifest_sha, pinned_sha, repo_id, pin, rejected_shas, skipped } = assignment
   const source = (sha: string) => joined([hash(sha), link(paths.assignment_source(number, { sha }), 'text')])
-  const facts: readonly (readonly [string, Html])[] = [
+  const known: readonly (readonly [string, Html])[] = [
     ['In force', source(manifest_sha)],
     ['Since', time(assignment.in_force_since)],
     ['Put in force by', nameOf(putBy(assignment.in_force_by))],
@@ -95,7 +97,10 @@ function factsOf(assignment: Assignment, nameOf: Named) {
     ['Manifest', id(assignment.manifest_id)],
     ['Engine of the policies', text(assignment.core_version ?? 'an earlier release')],
   ]
-  return facts.filter(([, value]) => value !== nothing).map(([name, value]) => ({ name, value }))
+  return facts(
+    known.filter(([, value]) => value !== nothing),
+    'narrow',
+  )
 }
 
 function headOf({ head_sha, manifest_sha, repo_id }: Assignment, source: (sha: string) => Html): Html {

@@ -1,10 +1,12 @@
 // The page of a manifest in a repository: its findings, the agents that have it, and the form that assigns it to others.
+
 import type { Agent, Assignment, ListedManifest } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
 import { type Html, hash, link, number, piece, text, ticked } from '../../views/html.js'
 import { sentenceOf } from '../../views/page.js'
+import { facts } from '../../views/pieces.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
 import { nameOf } from '../agents/words.js'
 import { assignmentState, findingBadge, repositoryName } from './words.js'
@@ -45,7 +47,7 @@ const page = piece(`<div class="row"><div class="col-xl-8">
 {{#each assignments}}<tr><td data-label="Agent">{{agent}}</td><td data-label="In force">{{version}}</td><td data-label="Status">{{status}}</td><td data-label="Assignment">{{open}}</td></tr>
 {{/each}}</tbody></table>{{else}}<div class="empty-state">No agent has this manifest.{{#if form}} Choose agents below.{{/if}}</div>{{/if}}</section>
 {{#if invalid}}<p>A manifest with errors cannot be assigned: push a correction to its branch first.</p>{{/if}}{{form}}
-</div><div class="col-xl-4"><section class="card"><div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
+</div><div class="col-xl-4"><section class="card"><div class="card-body">{{facts}}</div></section></div></div>
 `)
 
 /** The manifest that the address names. Rejects with NOT_FOUND. */
@@ -61,15 +63,17 @@ async function fileOf({ api: { read }, query }: Visit): Promise<ListedManifest> 
 }
 
 function factsOf({ path, version, policies, blob_sha, size }: ListedManifest, repository: Html) {
-  const facts: readonly (readonly [string, Html])[] = [
-    ['Repository', repository],
-    ['File', text(path)],
-    ['Version in the file', text(version ?? 'not given')],
-    ['Version in Git', hash(blob_sha)],
-    ['Valid policies', text(number(policies))],
-    ['Size', text(`${number(size)} bytes`)],
-  ]
-  return facts.map(([name, value]) => ({ name, value }))
+  return facts(
+    [
+      ['Repository', repository],
+      ['File', text(path)],
+      ['Version in the file', text(version ?? 'not given')],
+      ['Version in Git', hash(blob_sha)],
+      ['Valid policies', text(number(policies))],
+      ['Size', text(`${number(size)} bytes`)],
+    ],
+    'narrow',
+  )
 }
 
 function assignedOf(assignment: Assignment) {

@@ -4,7 +4,7 @@ import type { DashboardPage } from '../../page.js'
 import { address, api, paths } from '../../paths.js'
 import { peopleOf } from '../../people.js'
 import { counted, type Html, hash, joined, link, piece, text, time } from '../../views/html.js'
-import { question } from '../../views/pieces.js'
+import { facts, question } from '../../views/pieces.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
 import { conditionsView, repositoryName, repositoryState } from './words.js'
 
@@ -19,7 +19,7 @@ async function show(visit: Visit): Promise<Shown> {
   ])
   if (query.do === 'remove' && platform.may('delete', path)) return removal(visit, repository, assignments.total)
   const { id, provider, last_commit_sha, last_checked_at, created_at, created_by } = repository
-  const facts: readonly (readonly [string, Html])[] = [
+  const known: readonly (readonly [string, Html])[] = [
     [
       'Address',
       text(
@@ -42,7 +42,7 @@ async function show(visit: Visit): Promise<Shown> {
     state: repositoryState(repository),
     conditions: conditionsView(repository.conditions),
     csrf: visit.csrf,
-    facts: facts.map(([name, value]) => ({ name, value })),
+    facts: facts(known),
     resync: platform.may('post', `${path}/resync`),
     token: isRemote && platform.may('patch', path),
     webhook: isRemote && platform.may('post', `${path}/webhook-secret`),
@@ -59,7 +59,7 @@ function accessOf({ installation_id, has_token, provider }: Repository): string 
 }
 
 const view = piece(`<p class="mb-2">{{state}}</p>{{conditions}}
-<div class="row"><div class="col-xl-7"><section class="card"><div class="card-body"><dl class="facts">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div>
+<div class="row"><div class="col-xl-7"><section class="card"><div class="card-body">{{facts}}</div></section></div>
 <div class="col-xl-5 no-print">{{#if resync}}<form class="card" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><div class="card-body"><h2 class="h3">Read the branch now</h2>
 <p>As the timer does: a version that removes protection waits for an approval.</p><button class="btn btn-primary" name="act" value="resync">Read now</button></div></form>{{/if}}
 {{#if webhook}}<form class="card" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><div class="card-body"><h2 class="h3">Webhook</h2>

@@ -1,4 +1,5 @@
 // The page of a policy: what it checks, on which agents, where it comes from, what it found, and its switches.
+
 import type { Policy, Rule } from '@svc/schemas'
 import { type Agents, agentsOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
@@ -20,6 +21,7 @@ import {
   ticked,
   time,
 } from '../../views/html.js'
+import { facts } from '../../views/pieces.js'
 import type { Act, Shown, Visit } from '../../visit.js'
 import { bundled, commitOf } from '../manifests/words.js'
 import { modeBadges, targetOf } from './list.js'
@@ -56,10 +58,9 @@ async function show(visit: Visit): Promise<Shown> {
     notice: noticeOf(policy),
     parameters: parametersOf(policy, rule),
     found,
-    facts: factsOf(policy, agents).map(([name, value]) => ({ name, value })),
-    source: sourceOf(policy, yaml, nameOf).map(([name, value]) => ({ name, value })),
+    facts: facts(factsOf(policy, agents), 'narrow'),
+    source: facts(sourceOf(policy, yaml, nameOf), 'narrow'),
     yaml: yaml?.text ?? '',
-    controls: policy.controls.map((control) => text(control)),
     acts: actsOf(visit, policy),
     links: linksOf(visit, policy),
     csrf: visit.csrf,
@@ -83,9 +84,9 @@ const view = piece(`<div class="row"><div class="col-lg-8">
 <section class="card"><div class="card-header"><h2 class="card-title">Its incidents</h2></div>
 <ul class="list-group list-group-flush">{{#each found}}<li class="list-group-item d-flex justify-content-between"><span>{{label}}</span>{{count}}</li>{{/each}}</ul></section>
 <section class="card"><div class="card-header"><h2 class="card-title">Policy</h2></div>
-<div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}{{#if controls}}<dt>Controls</dt><dd>{{#each controls}}{{this}} {{/each}}</dd>{{/if}}</dl></div></section>
+<div class="card-body">{{facts}}</div></section>
 <section class="card"><div class="card-header"><h2 class="card-title">Source</h2></div>
-<div class="card-body"><dl class="facts narrow">{{#each source}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section>
+<div class="card-body">{{source}}</div></section>
 </div></div>
 `)
 
@@ -173,6 +174,9 @@ function factsOf(policy: Policy, agents: Agents): (readonly [string, Html])[] {
     ['Policy id', id(policy.id)],
     ['Version', text(policy.version)],
     ['Changes', link(paths.events({ kind: 'policy.', subject: policy.id }), 'in the audit trail')],
+    ...(policy.controls.length === 0
+      ? []
+      : [['Controls', joined(policy.controls.map((control) => text(control)))] as const]),
   ]
 }
 

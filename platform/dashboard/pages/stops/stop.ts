@@ -1,4 +1,5 @@
 // The page of a stop: what it blocks, the attempts that it blocked, its stages, and the form that resumes its agents.
+
 import type { Agent, Stop, StopResume } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import { type Agents, agentsOf } from '../../agents.js'
@@ -6,6 +7,7 @@ import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
 import { counted, type Html, id, link, nothing, number, piece, text, time } from '../../views/html.js'
+import { facts } from '../../views/pieces.js'
 import { type Act, type Fields, field, type Shown, type Visit } from '../../visit.js'
 import { nameOf as agentName } from '../agents/words.js'
 import { agentGap, agentsGap } from './engines.js'
@@ -52,7 +54,7 @@ const page = piece(`<div class="row"><div class="col-xl-8">
 {{#if stages}}<table class="table rows"><thead><tr><th scope="col">Time</th><th scope="col">By</th><th scope="col">Resumed</th><th scope="col">Note</th></tr></thead><tbody>
 {{#each stages}}<tr><td data-label="Time">{{at}}</td><td data-label="By">{{by}}</td><td data-label="Resumed">{{what}}</td><td data-label="Note"><bdi>{{note}}</bdi></td></tr>
 {{/each}}</tbody></table>{{else}}<div class="empty-state">No agent was resumed yet.</div>{{/if}}</section>
-</div><div class="col-xl-4"><section class="card"><div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
+</div><div class="col-xl-4"><section class="card"><div class="card-body">{{facts}}</div></section></div></div>
 `)
 
 function sentenceOf({ state, agents, target: { kind } }: Stop, isBlocked: boolean): string {
@@ -71,17 +73,19 @@ function stageOf({ at, by, agents, percent, note }: Stop['stages'][number], name
 }
 
 function factsOf(stop: Stop, nameOf: Named, agents: Agents) {
-  const facts: readonly (readonly [string, Html])[] = [
-    ['Stops', target(stop, agents.link)],
-    ['Agents stopped now', link(paths.agents({ stop_id: stop.id }), number(stop.agents))],
-    ['Created', time(stop.created_at)],
-    ['By', nameOf(stop.created_by)],
-    ['Ended', stop.resumed_at === null ? text('not yet') : time(stop.resumed_at)],
-    ['Policy', link(paths.policy(stop.policy_id), `Stop ${stop.id}`)],
-    ['Stop', id(stop.id)],
-    ['History', link(paths.events({ subject: stop.id }), 'in the audit trail')],
-  ]
-  return facts.map(([name, value]) => ({ name, value }))
+  return facts(
+    [
+      ['Stops', target(stop, agents.link)],
+      ['Agents stopped now', link(paths.agents({ stop_id: stop.id }), number(stop.agents))],
+      ['Created', time(stop.created_at)],
+      ['By', nameOf(stop.created_by)],
+      ['Ended', stop.resumed_at === null ? text('not yet') : time(stop.resumed_at)],
+      ['Policy', link(paths.policy(stop.policy_id), `Stop ${stop.id}`)],
+      ['Stop', id(stop.id)],
+      ['History', link(paths.events({ subject: stop.id }), 'in the audit trail')],
+    ],
+    'narrow',
+  )
 }
 
 /** Says which of its agents no engine is known to block. */

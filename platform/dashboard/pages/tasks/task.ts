@@ -1,5 +1,6 @@
 // The page of a task: what the agent did, where it went wrong, which policy says so, what would have made it right, and whether the
 // record is genuine.
+
 import type { LoggedViolation, TaskStep, TaskSummary, TaskTimeline } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import type { Query } from '../../../http/query.js'
@@ -20,6 +21,7 @@ import {
   text,
   time,
 } from '../../views/html.js'
+import { facts } from '../../views/pieces.js'
 import type { Shown, Visit } from '../../visit.js'
 import { tasks } from './list.js'
 import { timeline, type View, verdictOf, views } from './timeline.js'
@@ -69,7 +71,7 @@ const page = piece(`{{neighbours}}
 <div class="card-header bar mb-0"><h2 class="card-title grow">Steps</h2>{{tabs}}</div>
 {{#if late}}<div class="card-body py-2 text-secondary">{{late}}</div>{{/if}}{{steps}}
 <div class="card-footer bar">{{pages}}</div></section>
-</div><div class="col-xl-3"><section class="card"><div class="card-body"><dl class="facts narrow">{{#each facts}}<dt>{{name}}</dt><dd>{{value}}</dd>{{/each}}</dl></div></section></div></div>
+</div><div class="col-xl-3"><section class="card"><div class="card-body">{{facts}}</div></section></div></div>
 `)
 
 /** Steps that came long after the times that they claim: what policies said of them is of a later time. */
@@ -161,20 +163,22 @@ const summary = piece(`<section class="card"><div class="card-body"><h2 class="h
 
 function factsOf({ task, violating }: TaskTimeline) {
   const { task_id, agent_id, agent_name, environment, status, unfinished, step_count, first_ts, last_ts } = task
-  const facts: readonly (readonly [string, Html])[] = [
-    ['Status', joined([state(status), unfinished ? badge('no end within the time limit', 'yellow') : nothing])],
-    ['Agent', link(paths.agent(agent_id), agent_name || agent_id)],
-    ['Environment', text(environment)],
-    ['Steps', text(number(step_count))],
-    ['Violating', text(number(violating))],
-    ['Incidents', link(paths.incidents({ task_id }), 'of this task')],
-    ['First step', time(first_ts)],
-    ['Last step', time(last_ts)],
-    ['Duration', text(durationOf(task))],
-    ['Task', id(task_id)],
-    ['Chain', link(api`/api/v1/tasks/${task_id}/chain`, 'as JSON')],
-  ]
-  return facts.map(([name, value]) => ({ name, value }))
+  return facts(
+    [
+      ['Status', joined([state(status), unfinished ? badge('no end within the time limit', 'yellow') : nothing])],
+      ['Agent', link(paths.agent(agent_id), agent_name || agent_id)],
+      ['Environment', text(environment)],
+      ['Steps', text(number(step_count))],
+      ['Violating', text(number(violating))],
+      ['Incidents', link(paths.incidents({ task_id }), 'of this task')],
+      ['First step', time(first_ts)],
+      ['Last step', time(last_ts)],
+      ['Duration', text(durationOf(task))],
+      ['Task', id(task_id)],
+      ['Chain', link(api`/api/v1/tasks/${task_id}/chain`, 'as JSON')],
+    ],
+    'narrow',
+  )
 }
 
 /** Between the times that the sender claims for the first and the last step. */
