@@ -79,7 +79,7 @@ function columnsOf({ schema, rows }: Listing<never>): string[] {
  * A cell of CSV (RFC 4180). A text that a spreadsheet would run as a formula begins with an apostrophe (OWASP, CSV injection).
  * Objects are JSON.
  */
-export function csvCell(value: unknown): string {
+function csvCell(value: unknown): string {
   if (value === null || value === undefined) return ''
   const plain = typeof value === 'string' ? value : JSON.stringify(value)
   const safe = typeof value !== 'number' && /^\s*[=+\-@\t\r\n]/.test(plain) ? `'${plain}` : plain

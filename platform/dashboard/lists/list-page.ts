@@ -125,7 +125,6 @@ function tableOf<Row>(
     table: made,
     csrf: visit.csrf,
     acts: bulk.acts.map(([act, label]) => ({ act, label })),
-    note: bulk.note ?? '',
   })
 }
 
@@ -137,9 +136,7 @@ const table =
 {{/each}}</tbody></table></div>`)
 
 const form = piece(`<form method="post"><input type="hidden" name="csrf" value="{{csrf}}">{{table}}
-<div class="card-body bar no-print">{{#if note}}<div class="flex-fill"><label class="form-label" for="bulk-note">{{note}}</label>
-<input class="form-control" id="bulk-note" name="note" maxlength="1000" autocomplete="off"></div>{{/if}}
-{{#each acts}}<button class="btn" name="act" value="{{act}}">{{label}}</button>{{/each}}</div></form>`)
+<div class="card-body bar no-print">{{#each acts}}<button class="btn" name="act" value="{{act}}">{{label}}</button>{{/each}}</div></form>`)
 
 /** Rows without a filter and without a page: nothing is there yet. */
 function emptyOf({ empty, path }: Listing<never>, filter: Query, page: Query): Html {

@@ -36,8 +36,6 @@ export interface Listing<Row = never> {
   readonly limit?: number
   /** The endpoint pages by `skip` and not by a cursor. */
   readonly skips?: true
-  /** Selects what the list always selects. */
-  readonly always?: Query
   readonly filters: readonly Filter[]
   /** A function where cells show what the rows do not have, such as names of agents and people. */
   readonly columns: readonly Column<Row>[] | ((visit: Visit) => Promise<readonly Column<Row>[]>)
@@ -52,8 +50,6 @@ export interface Listing<Row = never> {
     readonly value: (row: Row) => string
     readonly label: (row: Row) => string
     readonly acts: readonly (readonly [act: string, label: string])[]
-    /** Asks for a note. */
-    readonly note?: string
   }
   /** True for a row that changes soon: the browser reads the list again while it shows one. */
   readonly live?: (row: Row) => boolean
@@ -70,10 +66,10 @@ export interface Rows<Row> {
 }
 
 /** The filter of an address, as the endpoint takes it: days become times in UTC. */
-export function endpointQuery({ filters, always = {} }: Listing<never>, filter: Query): Query {
+export function endpointQuery({ filters }: Listing<never>, filter: Query): Query {
   const days = new Set(filters.filter(({ kind }) => kind === 'day').map(({ name }) => name))
   const given = Object.entries(filter).map(([name, value]) => [name, days.has(name) ? timeOf(name, value) : value])
-  return { ...Object.fromEntries(given), ...always }
+  return Object.fromEntries(given)
 }
 
 /** A day as its first or last moment in UTC; other texts stay, and the endpoint rejects wrong ones. */

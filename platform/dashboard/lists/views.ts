@@ -21,11 +21,11 @@ const path = '/api/v1/views'
 
 /** Ready queries of a list: its presets, then its named views. */
 export function pillsOf(visit: Visit, listing: Listing<never>, named: readonly View[], filter: Query): Html {
-  const current = textOf(filterOf(listing, filter))
+  const current = textOf(endpointQuery(listing, filter))
   const pill = (label: string, query: Query) => ({
     label,
     href: address(listing.path, query),
-    here: textOf(filterOf(listing, query)) === current,
+    here: textOf(endpointQuery(listing, query)) === current,
   })
   const presets = (listing.presets ?? []).map(([label, query]) => pill(label, query))
   const views = named.map((view) => ({ ...pill(view.name, queryOf(view.query)), id: view.id }))
@@ -78,7 +78,7 @@ export function viewActs(listing: Listing<never>): Readonly<Record<string, Act>>
   if (list === undefined) return {}
   return {
     save_view: async ({ api: { change }, query, here }, form) => {
-      const filter = textOf(filterOf(listing, filterIn(query)))
+      const filter = textOf(endpointQuery(listing, filterIn(query)))
       await change('view', 'post', path, { list, name: field(form, 'name').trim(), query: filter })
       return here
     },
@@ -91,13 +91,8 @@ export function viewActs(listing: Listing<never>): Readonly<Record<string, Act>>
 
 /** True if the filter is that of a preset, which is then marked. */
 export function isPreset(listing: Listing<never>, filter: Query): boolean {
-  const current = textOf(filterOf(listing, filter))
-  return (listing.presets ?? []).some(([, query]) => textOf(filterOf(listing, query)) === current)
-}
-
-/** The filter as the API takes it, without what the list always selects: days are times. */
-function filterOf(listing: Listing<never>, filter: Query): Query {
-  return endpointQuery({ ...listing, always: {} }, filter)
+  const current = textOf(endpointQuery(listing, filter))
+  return (listing.presets ?? []).some(([, query]) => textOf(endpointQuery(listing, query)) === current)
 }
 
 /** A query string in one order of its filters. */

@@ -5,7 +5,7 @@ import { listPage } from '../../lists/list-page.js'
 import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
 import { effectTexts, link, nothing, number, piece, severity, text, time } from '../../views/html.js'
-import { effects, severities, states } from './list.js'
+import { filters, presets } from './list.js'
 import { tabs } from './tabs.js'
 
 const maxReason = 160
@@ -17,17 +17,8 @@ const groups: Listing<IncidentGroup> = {
   schema: 'incident-group-list',
   rows: 'groups',
   endpoint: '/api/v1/incidents/groups',
-  filters: [
-    { kind: 'choices', name: 'state', label: 'State', values: states },
-    { kind: 'choices', name: 'severity', label: 'Severity', values: severities },
-    { kind: 'choices', name: 'effect', label: 'Effect', values: effects },
-    { kind: 'text', name: 'q', label: 'Policy contains' },
-  ],
-  presets: [
-    ['Open or in review', { state: 'open,active' }],
-    ['Open, critical', { state: 'open', severity: 'critical' }],
-    ['Executed anyway', { state: 'open,active', effect: 'executed' }],
-  ],
+  filters: [...filters, { kind: 'text', name: 'q', label: 'Policy contains' }],
+  presets,
   columns: [
     { head: 'Policy and latest reason', cell: policyOf },
     { head: 'Agent', cell: ({ agent_id, agent_name }) => link(paths.agent(agent_id), agent_name || agent_id) },

@@ -7,14 +7,33 @@ import { badge, effectTexts, id, joined, link, nothing, number, severity, state,
 import { bulkActs } from './bulk.js'
 import { tabs } from './tabs.js'
 
-export const severities = ['critical', 'high', 'medium', 'low']
-export const states = ['open', ['active', 'in review'], 'resolved', 'ignored'] as const
+/** The controls of both lists of incidents. */
+export const filters: Listing['filters'] = [
+  {
+    kind: 'choices',
+    name: 'state',
+    label: 'State',
+    values: ['open', ['active', 'in review'], 'resolved', 'ignored'],
+  },
+  { kind: 'choices', name: 'severity', label: 'Severity', values: ['critical', 'high', 'medium', 'low'] },
+  {
+    kind: 'choices',
+    name: 'effect',
+    label: 'Effect',
+    values: [
+      ['executed', 'executed'],
+      ['blocked', 'stopped'],
+      ['unknown', 'not known'],
+    ],
+  },
+]
 
-export const effects = [
-  ['executed', 'executed'],
-  ['blocked', 'stopped'],
-  ['unknown', 'not known'],
-] as const
+/** The presets of both lists of incidents. */
+export const presets: Required<Listing>['presets'] = [
+  ['Open or in review', { state: 'open,active' }],
+  ['Open, critical', { state: 'open', severity: 'critical' }],
+  ['Executed anyway', { state: 'open,active', effect: 'executed' }],
+]
 
 export const incidents: Listing<Incident> = {
   place: 'incidents',
@@ -24,19 +43,13 @@ export const incidents: Listing<Incident> = {
   rows: 'incidents',
   endpoint: '/api/v1/incidents',
   filters: [
-    { kind: 'choices', name: 'state', label: 'State', values: states },
-    { kind: 'choices', name: 'severity', label: 'Severity', values: severities },
-    { kind: 'choices', name: 'effect', label: 'Effect', values: effects },
+    ...filters,
     { kind: 'choice', name: 'mode', label: 'Mode', values: ['enforce', 'observe'] },
     { kind: 'text', name: 'q', label: 'Policy contains' },
     { kind: 'day', name: 'from', label: 'First seen from (UTC)' },
     { kind: 'day', name: 'to', label: 'First seen to (UTC)' },
   ],
-  presets: [
-    ['Open or in review', { state: 'open,active' }],
-    ['Open, critical', { state: 'open', severity: 'critical' }],
-    ['Executed anyway', { state: 'open,active', effect: 'executed' }],
-  ],
+  presets,
   columns: [
     {
       head: 'Incident',

@@ -32,7 +32,7 @@ const unknown = piece(`<section class="card"><div class="card-header"><h2 class=
 `)
 
 /** The section of a page. */
-export function differenceView(assignment: Assignment, diff: AssignmentDiff): Html {
+function differenceView(assignment: Assignment, diff: AssignmentDiff): Html {
   const { from_sha, to_sha, summary, changes, waivers, text: lines } = diff
   const { id } = assignment
   const source = (sha: string) => joined([hash(sha), link(paths.assignment_source(id, { sha }), 'text')])

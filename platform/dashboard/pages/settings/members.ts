@@ -72,7 +72,7 @@ const invite = piece(`<form method="post" class="bar mb-2"><input type="hidden" 
 <p class="form-hint mb-0">The mail holds a link that works once, for seven days. A member works on agents, policies and incidents; an auditor reads everything
 and makes reports. To make a person an admin, invite them as a member, then offer them the role on their page.</p>`)
 
-export const offerTexts: Readonly<Record<Offer['kind'], string>> = {
+const offerTexts: Readonly<Record<Offer['kind'], string>> = {
   invitation: 'invitation',
   admin: 'offer of the role admin',
   transfer: 'transfer of the ownership',

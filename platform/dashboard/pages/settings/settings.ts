@@ -4,7 +4,7 @@ import { type Html, joined } from '../../views/html.js'
 import { tabList } from '../../views/tabs.js'
 import type { Shown, Visit } from '../../visit.js'
 
-export type Tab = 'general' | 'members' | 'keys' | 'log' | 'retention'
+type Tab = 'general' | 'members' | 'keys' | 'log' | 'retention'
 
 /** The tabs that the person may open. */
 export function tabs({ api: { may } }: Visit, here: Tab): Html {

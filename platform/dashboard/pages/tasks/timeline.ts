@@ -1,6 +1,6 @@
 // The steps of a task, one under the other: what each did, what policies said of it, and its place in the chain.
 import type { LoggedViolation, TaskStep } from '@svc/schemas'
-import { address, paths } from '../../paths.js'
+import { address, api, paths } from '../../paths.js'
 import {
   badge,
   type Html,
@@ -164,7 +164,7 @@ function bodyOf(step: TaskStep, shape: Shape): Html {
     log_index,
     received: time(received_at),
     proof: log_index < signed ? address('/api/v1/log/proof/inclusion', { log_id }) : '',
-    entry: `/api/v1/logs/${encodeURIComponent(log_id)}`,
+    entry: api`/api/v1/logs/${log_id}`,
   })
 }
 
