@@ -4,6 +4,16 @@ import { paths } from './paths.js'
 import { type Html, link } from './views/html.js'
 import type { Visit } from './visit.js'
 
+/** The name of an agent, else its key. */
+export function nameOf({ name, agent_key }: Pick<Agent, 'name' | 'agent_key'>): string {
+  return name === '' ? agent_key : name
+}
+
+/** A link to the agent of a row that has the name of its agent. */
+export function agentLink({ agent_id, agent_name }: { readonly agent_id: string; readonly agent_name: string }): Html {
+  return link(paths.agent(agent_id), agent_name === '' ? agent_id : agent_name)
+}
+
 /** Agents that one request lists. */
 const maxAgents = 200
 
@@ -18,7 +28,7 @@ export interface Agents {
 /** Reads the agents of the workspace once. */
 export async function agentsOf({ api: { read } }: Pick<Visit, 'api'>): Promise<Agents> {
   const { agents, total } = await read('agent-list', '/api/v1/agents', { limit: String(maxAgents) })
-  const names = new Map(agents.map(({ agent_id, agent_key, name }) => [agent_id, name || agent_key]))
+  const names = new Map(agents.map((agent) => [agent.agent_id, nameOf(agent)]))
   return {
     listed: agents,
     complete: agents.length >= total,

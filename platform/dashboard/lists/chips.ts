@@ -1,6 +1,7 @@
 // Filters of a list without a control, such as those of a link, each with a link that removes it.
 import { PlatformError } from '../../errors.js'
 import type { Query } from '../../http/query.js'
+import { nameOf } from '../agents.js'
 import { address, api } from '../paths.js'
 import { type Html, nothing, piece } from '../views/html.js'
 import type { Visit } from '../visit.js'
@@ -30,10 +31,7 @@ function presetOf({ presets = [] }: Listing<never>, name: string, value: string)
 
 /** Names of the things whose ids a filter has. */
 const named: Readonly<Record<string, (visit: Visit, id: string) => Promise<string | undefined>>> = {
-  agent_id: async ({ api: { read } }, id) => {
-    const { name, agent_key } = await read('agent', api`/api/v1/agents/${id}`)
-    return name || agent_key
-  },
+  agent_id: async ({ api: { read } }, id) => nameOf(await read('agent', api`/api/v1/agents/${id}`)),
   policy_id: async ({ api: { read } }, id) => (await read('policy', api`/api/v1/policies/${id}`)).name,
   stop_id: async ({ api: { read } }, id) => (await read('stop', api`/api/v1/stops/${id}`)).reason,
   manifest_id: async ({ api: { read } }, id) => {

@@ -1,11 +1,12 @@
 // What people change of an agent: its fields, its risk level, and whether it may work. Each form says what it does first.
+
 import type { Agent } from '@svc/schemas'
+import { nameOf } from '../../agents.js'
 import { api, paths } from '../../paths.js'
 import { piece, text } from '../../views/html.js'
 import { question } from '../../views/pieces.js'
 import { type Act, type Fields, field, type Shown, type Visit } from '../../visit.js'
 import { environments } from './list.js'
-import { nameOf } from './words.js'
 
 /** The form that the address names, for a person who may send it; null without one. */
 export function agentForm(visit: Visit, agent: Agent): Shown | null {

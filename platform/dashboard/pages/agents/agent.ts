@@ -1,6 +1,7 @@
 // The page of an agent: who it is, whether it is governed and by which policies, the tools that it uses, and what people can do.
 
 import type { Agent } from '@svc/schemas'
+import { nameOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { address, api, paths } from '../../paths.js'
 import { id, json, link, number, piece, text, time } from '../../views/html.js'
@@ -12,7 +13,7 @@ import { latestOf } from './latest.js'
 import { manifestsOf } from './manifests.js'
 import { stopsOf } from './stops.js'
 import { toolsOf } from './tools.js'
-import { nameOf, riskLevel } from './words.js'
+import { riskLevel } from './words.js'
 
 async function show(visit: Visit): Promise<Shown> {
   const { read } = visit.api

@@ -1,11 +1,13 @@
 // The list of agents: which ones are governed now, and the reasons of the others.
+
 import type { Agent } from '@svc/schemas'
+import { nameOf } from '../../agents.js'
 import { listPage } from '../../lists/list-page.js'
 import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
 import { type Html, id, joined, link, nothing, number, piece, text, time } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
-import { governance, nameOf, riskLevel } from './words.js'
+import { governance, riskLevel } from './words.js'
 
 const levels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified']
 export const environments = ['production', 'staging', 'test', 'development']

@@ -64,11 +64,6 @@ export function governance({ governance: now, stopped, engine }: Agent): Html {
   ])
 }
 
-/** The name of an agent, else its key. */
-export function nameOf({ name, agent_key }: Pick<Agent, 'name' | 'agent_key'>): string {
-  return name === '' ? agent_key : name
-}
-
 /** The level in effect, and a lower one that waits for a member. */
 export function riskLevel(agent: Agent): Html {
   const { effective_risk_classification: level, risk_classification: declared, waits_for_confirmation } = agent

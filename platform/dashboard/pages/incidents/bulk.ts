@@ -1,7 +1,9 @@
 // Moves of several incidents: a page says what a move will touch before it is made.
+
 import type { Incident } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import { type IncidentMove, transitions } from '../../../incidents/commands/move-incident.js'
+import { agentLink } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { api, filterIn, paths } from '../../paths.js'
 import { counted, id, link, nothing, number, piece, severity, stateText, text } from '../../views/html.js'
@@ -48,7 +50,7 @@ function confirmation({ csrf, form }: Visit, move: IncidentMove, { moved, about,
       id: one.id,
       policy: link(paths.incident(one.id), one.policy_name),
       severity: severity(one.severity),
-      agent: link(paths.agent(one.agent_id), one.agent_name || one.agent_id),
+      agent: agentLink(one),
       change: text(`${stateText(one.state)} → ${stateText(transitions[move].to)}`),
       task: one.task_id === null ? nothing : id(one.task_id),
     })),

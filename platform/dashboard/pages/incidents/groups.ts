@@ -1,6 +1,7 @@
 // Incidents with the same policy, agent, code and effect as one row.
 import type { IncidentGroup } from '@svc/schemas'
 import type { Query } from '../../../http/query.js'
+import { agentLink } from '../../agents.js'
 import { listPage } from '../../lists/list-page.js'
 import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
@@ -21,7 +22,7 @@ const groups: Listing<IncidentGroup> = {
   presets,
   columns: [
     { head: 'Policy and latest reason', cell: policyOf },
-    { head: 'Agent', cell: ({ agent_id, agent_name }) => link(paths.agent(agent_id), agent_name || agent_id) },
+    { head: 'Agent', cell: agentLink },
     { head: 'Effect', cell: ({ effect }) => text(effectTexts[effect]) },
     { head: 'Incidents', cell: (group, filter) => link(listOf(group, filter), number(group.incidents)), numeric: true },
     { head: 'Open', cell: openOf, numeric: true },

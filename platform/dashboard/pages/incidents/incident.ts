@@ -3,6 +3,7 @@
 import { type Agent, effectWords, type Incident, type IncidentOccurrence } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import { type IncidentMove, transitions } from '../../../incidents/commands/move-incident.js'
+import { nameOf } from '../../agents.js'
 import { neighboursOf } from '../../lists/neighbours.js'
 import type { DashboardPage } from '../../page.js'
 import { address, api, filterIn, paths } from '../../paths.js'
@@ -129,13 +130,13 @@ async function othersOf({ api: { read } }: Visit, { task_id, state: now }: Incid
 
 function factsOf(incident: Incident, agent: Agent) {
   const { agent_id, task_id, step, policy_id, policy_name, rule_type, manifest_id, violation_details, mode } = incident
-  const { name, agent_key } = agent
+  const { agent_key } = agent
   const known = [
     ['Effect', text(effectWords(incident.effects).join(', '))],
     ['Policy', link(paths.policy(policy_id), policy_name)],
     ['Rule', text(rule_type)],
     ...(manifest_id === null ? [] : [['Manifest', link(paths.policies({ manifest_id }), manifest_id)] as const]),
-    ['Agent', joined([link(paths.agent(agent_id), name || agent_key), id(agent_key)])],
+    ['Agent', joined([link(paths.agent(agent_id), nameOf(agent)), id(agent_key)])],
     ...(task_id === null ? [] : [['Task', id(task_id, paths.task(task_id, { around: step }))] as const]),
     ...(step === null ? [] : [['Step', text(step)] as const]),
     ['First recorded', time(incident.first_seen)],

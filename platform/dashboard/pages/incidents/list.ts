@@ -1,5 +1,6 @@
 // The list of incidents, one by one.
 import type { Incident } from '@svc/schemas'
+import { agentLink } from '../../agents.js'
 import { listPage } from '../../lists/list-page.js'
 import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
@@ -62,7 +63,7 @@ export const incidents: Listing<Incident> = {
     },
     { head: 'State', cell: (incident) => state(incident.state) },
     { head: 'Effect', cell: ({ effect }) => text(effectTexts[effect]) },
-    { head: 'Agent', cell: ({ agent_id, agent_name }) => link(paths.agent(agent_id), agent_name || agent_id) },
+    { head: 'Agent', cell: agentLink },
     {
       head: 'Task',
       cell: ({ task_id, step }) => (task_id === null ? nothing : id(task_id, paths.task(task_id, { around: step }))),

@@ -2,13 +2,13 @@
 
 import type { Agent, Assignment, ListedManifest } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
+import { nameOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
 import { type Html, hash, link, number, piece, text, ticked } from '../../views/html.js'
 import { sentenceOf } from '../../views/page.js'
 import { facts } from '../../views/pieces.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
-import { nameOf } from '../agents/words.js'
 import { assignmentState, findingBadge, repositoryName } from './words.js'
 
 /** Agents that the form offers. */

@@ -1,6 +1,8 @@
 // The first page: what needs doing now, and how much happens. Every number leads to the list that it counts.
+
 import { activityChart } from '@svc/report'
 import type { Activity, Incident } from '@svc/schemas'
+import { agentLink } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { paths } from '../../paths.js'
 import { chart, counted, link, number, piece, severity, state, text, time } from '../../views/html.js'
@@ -49,7 +51,7 @@ function incidentOf({ id, policy_name, agent_id, agent_name, first_seen, ...inci
     policy: link(paths.incident(id), policy_name),
     severity: severity(incident.severity),
     state: state(incident.state),
-    agent: link(paths.agent(agent_id), agent_name || agent_id),
+    agent: agentLink({ agent_id, agent_name }),
     at: time(first_seen),
   }
 }

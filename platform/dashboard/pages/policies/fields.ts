@@ -1,7 +1,7 @@
 // The fields of a policy beside the parameters of its rule, and the body of the API that a form means.
 import type { Agent, JsonMap, Policy, Rule } from '@svc/schemas'
 import { invalid } from '../../../errors.js'
-import type { Agents } from '../../agents.js'
+import { type Agents, nameOf } from '../../agents.js'
 import type { FormField } from '../../views/fields.js'
 import { type Fields, field } from '../../visit.js'
 import { jsonIn, type Parameter, paramsIn, textsOf } from './parameters.js'
@@ -67,7 +67,7 @@ export function ownFields({ scopes }: Rule, agents: Agents) {
 }
 
 function agentField({ listed, complete }: Agents): FormField {
-  const named = ({ agent_id, agent_key, name }: Agent) => [agent_id, name || agent_key] as const
+  const named = (agent: Agent) => [agent.agent_id, nameOf(agent)] as const
   return complete
     ? { name: 'agent_id', label: 'Agent', kind: 'choice', values: [['', 'all agents'], ...listed.map(named)] }
     : { name: 'agent_id', label: 'Agent', kind: 'line', hint: 'The id of an agent; empty for all agents.' }

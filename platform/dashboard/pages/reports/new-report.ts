@@ -1,17 +1,15 @@
 // The form that makes a report.
+import { agentsOf, nameOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { address, paths } from '../../paths.js'
 import { piece } from '../../views/html.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
 import { dayOf, formatTexts } from './report-texts.js'
 
-/** Agents that the form offers. */
-const maxAgents = 200
-
 async function show(visit: Visit): Promise<Shown> {
   const { api, query, form, now, csrf } = visit
   api.assertMay('post', '/api/v1/reports')
-  const { agents } = await api.read('agent-list', '/api/v1/agents', { limit: String(maxAgents) })
+  const { listed } = await agentsOf(visit)
   const chosen = new Set([...(form.agent_ids ?? []), ...(query.agent_ids?.split(',') ?? [])])
   const choices = periods(now)
   const [first] = choices
@@ -29,10 +27,10 @@ async function show(visit: Visit): Promise<Shown> {
     })),
     formats: Object.entries(formatTexts).map(([value, label]) => ({ value, label, on: value === format })),
     occurred: by === 'occurred',
-    agents: agents.map(({ agent_id, name, agent_key }) => ({
-      id: agent_id,
-      name: name || agent_key,
-      on: chosen.has(agent_id),
+    agents: listed.map((agent) => ({
+      id: agent.agent_id,
+      name: nameOf(agent),
+      on: chosen.has(agent.agent_id),
     })),
     open: chosen.size > 0,
     back: paths.reports(),

@@ -1,10 +1,12 @@
 // Whether the engines of stopped agents are known to block their steps: a stop blocks nothing by itself.
+
 import type { Agent } from '@svc/schemas'
 import type { Query } from '../../../http/query.js'
+import { nameOf } from '../../agents.js'
 import { paths } from '../../paths.js'
 import { counted, type Html, joined, link, nothing, piece, text } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
-import { nameOf, reasons } from '../agents/words.js'
+import { reasons } from '../agents/words.js'
 
 /** Says that no engine of the agent is known to block its steps; nothing for an agent whose engines enforce. */
 export function agentGap(visit: Visit, agent: Agent, isOn = true): Html {

@@ -1,11 +1,12 @@
 // The page that stops agents: it says what a stop does before the button is pressed.
+
 import type { StopRequest } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
+import { nameOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
 import { counted, piece } from '../../views/html.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
-import { nameOf } from '../agents/words.js'
 import { agentGap, agentsGap } from './engines.js'
 
 async function show(visit: Visit): Promise<Shown> {

@@ -2,14 +2,13 @@
 
 import type { Agent, Stop, StopResume } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
-import { type Agents, agentsOf } from '../../agents.js'
+import { type Agents, nameOf as agentName, agentsOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
 import { counted, type Html, id, link, nothing, number, piece, text, time } from '../../views/html.js'
 import { facts } from '../../views/pieces.js'
 import { type Act, type Fields, field, type Shown, type Visit } from '../../visit.js'
-import { nameOf as agentName } from '../agents/words.js'
 import { agentGap, agentsGap } from './engines.js'
 import { stopState, target, targetWords } from './words.js'
 

@@ -1,9 +1,10 @@
 // The list of tasks.
 import type { TaskSummary } from '@svc/schemas'
+import { agentLink } from '../../agents.js'
 import { listPage } from '../../lists/list-page.js'
 import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
-import { badge, id, joined, link, nothing, number, state, text, time } from '../../views/html.js'
+import { badge, id, joined, nothing, number, state, text, time } from '../../views/html.js'
 import { tabs } from './tabs.js'
 
 export const tasks: Listing<TaskSummary> = {
@@ -36,7 +37,7 @@ export const tasks: Listing<TaskSummary> = {
   ],
   columns: [
     { head: 'Task', cell: ({ task_id }, filter) => id(task_id, paths.task(task_id, filter)) },
-    { head: 'Agent', cell: ({ agent_id, agent_name }) => link(paths.agent(agent_id), agent_name || agent_id) },
+    { head: 'Agent', cell: agentLink },
     { head: 'Environment', cell: ({ environment }) => text(environment) },
     {
       head: 'Status',

@@ -4,6 +4,7 @@
 import type { LoggedViolation, TaskStep, TaskSummary, TaskTimeline } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import type { Query } from '../../../http/query.js'
+import { agentLink } from '../../agents.js'
 import { neighboursOf } from '../../lists/neighbours.js'
 import type { DashboardPage } from '../../page.js'
 import { address, api, paths } from '../../paths.js'
@@ -166,7 +167,7 @@ function factsOf({ task, violating }: TaskTimeline) {
   return facts(
     [
       ['Status', joined([state(status), unfinished ? badge('no end within the time limit', 'yellow') : nothing])],
-      ['Agent', link(paths.agent(agent_id), agent_name || agent_id)],
+      ['Agent', agentLink({ agent_id, agent_name })],
       ['Environment', text(environment)],
       ['Steps', text(number(step_count))],
       ['Violating', text(number(violating))],
