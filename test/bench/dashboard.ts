@@ -5,9 +5,8 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Filter } from '../../platform/dashboard/lists/listing.js'
 import { entriesOf, othersOf } from '../support/http/list-fill.js'
-import { startPostgres } from '../support/server/postgres.js'
 import { type PlatformProcess, runPlatform, startProcess } from '../support/server/process.js'
-import { connect } from './lists.js'
+import { connect, onBothDatabases } from './lists.js'
 import type { Row } from './main.js'
 
 const built = (file: string) => import(new URL(`../../../platform/dist/${file}`, import.meta.url).href)
@@ -22,20 +21,8 @@ const ids: Readonly<Record<string, string>> = {
   '/agents/': 'ag_3',
 }
 
-export async function benchDashboard(): Promise<Row[]> {
-  const wanted = process.env.SVC_BENCH_DATABASE
-  const rows: Row[] = []
-  if (wanted !== 'pglite') rows.push(...(await onServer()))
-  if (wanted !== 'postgresql') rows.push(await onDatabase('pglite', {}))
-  return rows
-}
-
-async function onServer(): Promise<Row[]> {
-  const postgres = await startPostgres('-c fsync=off')
-  if (postgres === null) return []
-  const row = await onDatabase('postgresql', { SVC_DATABASE_URL: postgres.emptyDatabase() })
-  await postgres.remove()
-  return [row]
+export function benchDashboard(): Promise<Row[]> {
+  return onBothDatabases(onDatabase)
 }
 
 async function onDatabase(kind: string, env: Readonly<Record<string, string>>): Promise<Row> {

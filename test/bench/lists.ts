@@ -17,18 +17,25 @@ const sizes = { agents: 1000, events: 500_000, incidents_per_task: 2 }
 const rounds = Number(process.env.SVC_BENCH_ROUNDS ?? 20)
 const barMs = 50
 
-export async function benchLists(): Promise<Row[]> {
+export function benchLists(): Promise<Row[]> {
+  return onBothDatabases(onDatabase)
+}
+
+type Measure = (kind: string, env: Readonly<Record<string, string>>) => Promise<Row>
+
+/** A row of each database: of a server that is made for it, if there is one, and of the embedded one; SVC_BENCH_DATABASE names one of them. */
+export async function onBothDatabases(measure: Measure): Promise<Row[]> {
   const wanted = process.env.SVC_BENCH_DATABASE
   const rows: Row[] = []
-  if (wanted !== 'pglite') rows.push(...(await onServer()))
-  if (wanted !== 'postgresql') rows.push(await onDatabase('pglite', {}))
+  if (wanted !== 'pglite') rows.push(...(await onServer(measure)))
+  if (wanted !== 'postgresql') rows.push(await measure('pglite', {}))
   return rows
 }
 
-async function onServer(): Promise<Row[]> {
+async function onServer(measure: Measure): Promise<Row[]> {
   const postgres = await startPostgres('-c fsync=off')
   if (postgres === null) return []
-  const row = await onDatabase('postgresql', { SVC_DATABASE_URL: postgres.emptyDatabase() })
+  const row = await measure('postgresql', { SVC_DATABASE_URL: postgres.emptyDatabase() })
   await postgres.remove()
   return [row]
 }
