@@ -8,7 +8,7 @@ import { type Condition, equal, type Filter, type Listed, type Page, page, rowsO
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
 import { hasEnforced, sharedTargets } from '../../policies/store/enforced.js'
-import { isStopped } from '../../policies/store/stops.js'
+import { stoppedNow } from '../../policies/store/stops.js'
 import { isEnforcing } from './runs.js'
 
 /**
@@ -187,8 +187,8 @@ export async function listAgents(
     if (governed === 'true') agents.where(isGoverned)
     else agents.whereNot(isGoverned)
   }
-  if (stop_id !== null || stopped === 'true') agents.whereRaw(isStopped, [stop_id])
-  if (stopped === 'false') agents.whereRaw(`not ${isStopped}`, [null])
+  if (stop_id !== null || stopped === 'true') agents.whereIn('agent_id', stoppedNow(scope, stop_id))
+  if (stopped === 'false') agents.whereNotIn('agent_id', stoppedNow(scope, null))
   if (risk_classification !== undefined) agents.whereRaw(`${declaredLevel} = ?`, [risk_classification])
   if (q !== undefined)
     agents.whereRaw('(position(lower(?) in lower(name)) > 0 or position(lower(?) in lower(agent_key)) > 0)', [q, q])

@@ -1,7 +1,7 @@
 // Stops, and the agents that they stop.
 import { isoTime, type Stop } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { equal, type Filter, type Listed, type Page, page, rowsOf } from '../../db/list.js'
+import { equal, type Filter, type List, type Listed, type Page, page, rowsOf } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
 
@@ -40,25 +40,29 @@ export async function stoppedAgents(
 /** The stop of deactivated agents follows from them: no member resumes it, and no list shows it. */
 const isMade = `s.target_kind <> 'deactivated'`
 
-/** True if a stop stops a row of `agents` now: the stop with the id of the parameter, or any stop if it is null. */
-export const isStopped = `exists (select from stops s join agents a on a.org_id = s.org_id and a.agent_id = agents.agent_id
-    where s.org_id = agents.org_id and ${isMade} and s.state <> 'resumed' and s.id = coalesce(?::text, s.id)
-      and ${concerns} and not ${isResumed})`
-
-/** The agents of a stop that it stops now, found by its target: a list has many stops. */
-const stoppedNow = `case s.target_kind
-  when 'workspace' then (select count(*)::int from agents a where a.org_id = s.org_id and not ${isResumed})
-  when 'agent' then (select count(*)::int from agents a where a.org_id = s.org_id and a.agent_id = s.target_id and not ${isResumed})
-  when 'key' then (select count(*)::int from agents a where a.org_id = s.org_id and a.api_key_id = s.target_id and not ${isResumed})
-  else (select count(distinct a.agent_id)::int from assignments a
+/** The agents that the stop `s` stops now, found by its target: a list has many stops, and many agents. */
+const stoppedBy = `select a.agent_id from agents a
+    where s.target_kind = 'workspace' and a.org_id = s.org_id and not ${isResumed}
+  union all select a.agent_id from agents a
+    where s.target_kind = 'agent' and a.org_id = s.org_id and a.agent_id = s.target_id and not ${isResumed}
+  union all select a.agent_id from agents a
+    where s.target_kind = 'key' and a.org_id = s.org_id and a.api_key_id = s.target_id and not ${isResumed}
+  union all select distinct a.agent_id from assignments a
     join assignment_versions v on v.org_id = a.org_id and v.assignment_id = a.id
-    where a.org_id = s.org_id and a.manifest_id = s.target_id and (v.until_index is null or v.until_index >= s.from_index)
-      and not ${isResumed}) end`
+    where s.target_kind = 'manifest' and a.org_id = s.org_id and a.manifest_id = s.target_id
+      and (v.until_index is null or v.until_index >= s.from_index) and not ${isResumed}`
+
+/** The ids of the agents that a stop stops now: the stop with the id, or any stop if it is null. */
+export function stoppedNow(scope: Scope, stop_id: string | null): List {
+  const stops = rowsOf(scope, 'stops s').joinRaw(`cross join lateral (${stoppedBy}) a`)
+  if (stop_id !== null) stops.where('s.id', stop_id)
+  return stops.whereRaw(`${isMade} and s.state <> 'resumed'`).select('a.agent_id')
+}
 
 /** A stop with the number of agents that it stops now. */
 const columns = `s.id, json_build_object('kind', s.target_kind, 'id', s.target_id) as target, s.reason, s.state,
   ${utc('s.created_at')}, s.created_by, s.stages, s.policy_id, ${utc('s.resumed_at')},
-  case when s.state = 'resumed' then 0 else ${stoppedNow} end as agents`
+  case when s.state = 'resumed' then 0 else (select count(*)::int from (${stoppedBy}) a) end as agents`
 
 export interface NewStop extends Pick<Stop, 'id' | 'reason' | 'policy_id'> {
   readonly target: { readonly kind: Stop['target']['kind'] | 'deactivated'; readonly id: string | null }
