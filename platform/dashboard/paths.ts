@@ -1,4 +1,5 @@
 // Every address of a page and of a call of the API, from its parts.
+import { isPaging } from '../http/paging.js'
 import type { Query } from '../http/query.js'
 
 type Values = Readonly<Record<string, string | number | null | undefined>>
@@ -77,5 +78,5 @@ export function api(strings: TemplateStringsArray, ...ids: readonly (string | nu
 
 /** The values of a query that select rows, without those that only choose a page of them. */
 export function filterIn(query: Query): Query {
-  return Object.fromEntries(Object.entries(query).filter(([name]) => !['cursor', 'skip', 'limit'].includes(name)))
+  return Object.fromEntries(Object.entries(query).filter(([name]) => !isPaging(name)))
 }

@@ -20,6 +20,11 @@ export function listHandler<T>(
   }
 }
 
+/** True for a parameter that chooses a page of a list, and no rows. */
+export function isPaging(name: string): boolean {
+  return ['limit', 'cursor', 'skip'].includes(name)
+}
+
 /** The page that a query asks for. Throws INVALID for an invalid cursor. */
 export function pageOf(query: Query, limit = 50): Page {
   return {

@@ -2,6 +2,7 @@
 import type { View } from '@svc/schemas'
 import { agentRoutes } from '../agents/routes/agents.js'
 import { invalid, PlatformError } from '../errors.js'
+import { isPaging } from '../http/paging.js'
 import { queryCheck } from '../http/query.js'
 import type { Endpoint } from '../http/route.js'
 import { incidentRoutes } from '../incidents/routes/incidents.js'
@@ -30,8 +31,7 @@ const checks: Readonly<Record<View['list'], ReturnType<typeof queryCheck>>> = {
 /** A view filters; the pages of its list are not part of it. */
 function checkOf(list: string): ReturnType<typeof queryCheck> {
   const { query = {} } = endpoints.find(({ method, path }) => method === 'get' && path === list) ?? {}
-  const { limit: _limit, cursor: _cursor, skip: _skip, ...filters } = query
-  return queryCheck(filters)
+  return queryCheck(Object.fromEntries(Object.entries(query).filter(([name]) => !isPaging(name))))
 }
 
 /** The query string in one spelling. Throws INVALID for a filter that the list does not know, or a value that it rejects. */

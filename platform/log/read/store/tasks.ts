@@ -41,7 +41,10 @@ const statusSql: Readonly<Record<string, string>> = {
   running,
 }
 
-/** A page of tasks, latest first, the total, and the key of the last one if more may follow. A running task is unfinished when its last step is older than `overdue`. */
+/**
+ * A page of tasks, latest first, the total, and the key of the last one if more may follow. A running task is unfinished when its
+ * last step is older than `overdue`.
+ */
 export async function listTasks(
   scope: Scope,
   tx: Transaction,
