@@ -13,7 +13,7 @@ const built = (file: string) => import(new URL(`../../../platform/dist/${file}`,
 
 const entries = Number(process.env.SVC_BENCH_ENTRIES ?? 1_000_000)
 const rounds = Number(process.env.SVC_BENCH_ROUNDS ?? 20)
-const barMs = 300
+const barMs = 50
 /** Of rows that the fill makes. */
 const ids: Readonly<Record<string, string>> = {
   '/tasks/': 'run-100',
