@@ -9,6 +9,8 @@ import { hasPostgres, type Postgres, startPostgres, templateName } from './serve
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   let starting: Promise<Postgres | null> | null = null
   const door = createServer((_, response) => {
+    // A kept connection may be closed just when the next file of the same process asks.
+    response.setHeader('connection', 'close')
     starting ??= startShared()
     starting.then(
       (server) => response.end(JSON.stringify(server && { url: server.url, folder: server.folder })),

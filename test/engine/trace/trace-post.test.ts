@@ -78,13 +78,13 @@ describe('a request with lines', () => {
   })
 
   it.each([
-    ['closes each connection', (request: IncomingMessage) => void request.socket.destroy(), 'ECONNRESET'],
-    ['never answers', () => undefined, 'no answer within 0.3 s'],
-  ])('fails for now when the receiver %s', async (_what, listener, problem) => {
+    ['closes each connection', (request: IncomingMessage) => void request.socket.destroy(), 10_000, 'ECONNRESET'],
+    ['never answers', () => undefined, 300, 'no answer within 0.3 s'],
+  ])('fails for now when the receiver %s', async (_what, listener, timeout_ms, problem) => {
     const { href } = await receiver(listener)
     const body = 'x'.repeat(8_000_000)
     const failure = { problem: `lines cannot be sent to ${new URL(href).origin}: ${problem}` }
-    expect(await send(href, body, { timeout_ms: 300 })).toEqual({ ...failure, retry_after: null, is_away: true })
+    expect(await send(href, body, { timeout_ms })).toEqual({ ...failure, retry_after: null, is_away: true })
   })
 
   it('fails for now when nothing listens, and when it is stopped', async () => {
