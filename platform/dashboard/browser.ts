@@ -1,8 +1,6 @@
 // The signed-in person of a browser, and the fields of its forms.
 
 import express, { type Request } from 'express'
-import { readPersonUnscoped } from '../access/store/people.js'
-import { withUnscopedTransaction } from '../db/db.js'
 import { PlatformError } from '../errors.js'
 import { networkOf } from '../http/client.js'
 import type { PersonPrincipal } from '../http/principal.js'
@@ -16,7 +14,7 @@ export interface Visitor {
 
 /** The signed-in person; null without one. With `csrf` (the token that a form sent) it must be valid as well. */
 export async function visitorOf(
-  { db, authenticate }: PageParts,
+  { authenticate }: PageParts,
   request: Request,
   csrf: string | null,
 ): Promise<Visitor | null> {
@@ -24,9 +22,7 @@ export async function visitorOf(
   const network = networkOf(request)
   const sender = { authorization: undefined, cookie, csrf: csrf ?? undefined, changes: csrf !== null, network }
   const person = await authenticate(sender, byPerson).catch(notSignedIn)
-  if (person?.kind !== 'person') return null
-  const known = await withUnscopedTransaction(db, (tx) => readPersonUnscoped(tx, person.person_id))
-  return known === null ? null : { person, email: known.email }
+  return person?.kind === 'person' ? { person, email: person.email } : null
 }
 
 /** Without a valid credential the pages explain how to sign in. */

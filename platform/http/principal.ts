@@ -29,6 +29,7 @@ export interface PersonPrincipal {
   /** Of the current workspace; without one, a scope that sees no rows. */
   readonly scope: Scope
   readonly person_id: string
+  readonly email: string
   readonly session_id: string
   readonly org_id: string | null
   /** Null in a workspace that the person has left. */

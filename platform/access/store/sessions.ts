@@ -137,6 +137,7 @@ interface LiveSession {
   readonly org_id: string | null
   /** The kind of that workspace; null without one. */
   readonly kind: Workspace['kind'] | null
+  readonly email: string
   readonly is_capped: boolean
   /** Null where the person is not a member of that workspace. */
   readonly role: Role | null
@@ -150,8 +151,8 @@ export async function liveSessionUnscoped(
   person_id: string,
 ): Promise<LiveSession | null> {
   const [row] = await tx.query<LiveSession>(
-    `select s.current_org as org_id, o.kind, p.is_capped, m.role, m.suspended_at is not null as is_suspended
-     from sessions s join people p on p.person_id = s.person_id
+    `select s.current_org as org_id, o.kind, p.email, p.is_capped, m.role, m.suspended_at is not null as is_suspended
+     from sessions s join people p on p.person_id = s.person_id and p.ended_at is null
      left join organizations o on o.org_id = s.current_org
      left join memberships m on m.org_id = s.current_org and m.person_id = s.person_id
      where s.session_id = $1 and s.person_id = $2 and s.revoked_at is null`,
