@@ -100,17 +100,22 @@ async function readActivations(scope: Scope, tx: Transaction): Promise<Map<strin
   return groupByAgent(all.sort((a, b) => a.log_index - b.log_index))
 }
 
+/** Of the intervals before the period only those that count in it are read. */
+async function readIntervals(few: Few): Promise<Map<string, KnownInterval[]>> {
+  return groupByAgent([...(await readPart(few, 'before')), ...(await readPart(few, 'after'))])
+}
+
 /** Agents with more intervals than one query reads are read on until they have no more. */
-async function readIntervals({ scope, tx, agent_ids, period }: Few): Promise<Map<string, KnownInterval[]>> {
+async function readPart({ scope, tx, agent_ids, period }: Few, part: 'before' | 'after'): Promise<KnownInterval[]> {
   const all: KnownInterval[] = []
   let open = agent_ids.map((agent_id) => ({ agent_id, after: Number.MIN_SAFE_INTEGER }))
   while (open.length > 0) {
     const limit = Math.floor(rowsAtOnce / open.length)
-    const page = groupByAgent(await intervalsAfter(scope, tx, open, period.size, limit))
+    const page = groupByAgent(await intervalsAfter(scope, tx, open, part, period, limit))
     for (const own of page.values()) all.push(...own)
     open = [...page].flatMap(([agent_id, own]) =>
       own.length < limit ? [] : [{ agent_id, after: own.at(-1)?.log_index ?? 0 }],
     )
   }
-  return groupByAgent(all)
+  return all
 }

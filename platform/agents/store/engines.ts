@@ -105,22 +105,32 @@ export async function readIntervals(
   )
 }
 
+/** Intervals that were heard after a time, and those before it that count later: of each run the first and the latest ones. */
+const parts = {
+  after:
+    'select * from engine_intervals where org_id = $1 and agent_id = a.agent_id and log_index < $4 and last_seen_at >= $5',
+  before: `select * from (
+      select *, min(seen_from) over run as first, max(last_seen_at) over run as last, max(since) over run as latest
+      from engine_intervals where org_id = $1 and agent_id = a.agent_id and log_index < $4 and last_seen_at < $5
+      window run as (partition by instance_id)) old
+    where seen_from = first or last_seen_at = last or since = latest`,
+}
+
 /** The next intervals of each agent after a log index, in order of their log indexes below `size`: at most `limit` for each. */
 export function intervalsAfter(
   scope: Scope,
   tx: Transaction,
   agents: readonly { readonly agent_id: string; readonly after: number }[],
-  size: number,
+  part: keyof typeof parts,
+  { from, size }: { readonly from: number; readonly size: number },
   limit: number,
 ): Promise<KnownInterval[]> {
   return tx.query<KnownInterval>(
     `select a.agent_id, r.* from unnest($2::text[], $3::bigint[]) as a(agent_id, after) cross join lateral (
        select log_index, instance_id, load_state, ${ms('since')} as since, ${ms('seen_from')} as seen_from,
          ${ms('last_seen_at')} as last_seen_at, ended
-       from engine_intervals i
-       where i.org_id = $1 and i.agent_id = a.agent_id and i.log_index > a.after and i.log_index < $4
-       order by i.log_index limit $5) r`,
-    [scope.org_id, agents.map(({ agent_id }) => agent_id), agents.map(({ after }) => after), size, limit],
+       from (${parts[part]}) i where log_index > a.after order by log_index limit ${limit}) r`,
+    [scope.org_id, agents.map(({ agent_id }) => agent_id), agents.map(({ after }) => after), size, isoTime(from)],
   )
 }
 
