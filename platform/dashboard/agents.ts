@@ -25,9 +25,9 @@ export interface Agents {
   readonly link: (agent_id: string) => Html
 }
 
-/** Reads the agents of the workspace once. */
+/** Reads the agents of the workspace once, without their state now. */
 export async function agentsOf({ api: { read } }: Pick<Visit, 'api'>): Promise<Agents> {
-  const { agents, total } = await read('agent-list', '/api/v1/agents', { limit: String(maxAgents) })
+  const { agents, total } = await read('agent-list', '/api/v1/agents', { state_now: 'false', limit: String(maxAgents) })
   const names = new Map(agents.map((agent) => [agent.agent_id, nameOf(agent)]))
   return {
     listed: agents,

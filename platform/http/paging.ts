@@ -20,9 +20,9 @@ export function listHandler<T>(
   }
 }
 
-/** True for a parameter that chooses a page of a list, and no rows. */
+/** True for a parameter that chooses a page of a list, or members of its rows, and no rows. */
 export function isPaging(name: string): boolean {
-  return ['limit', 'cursor', 'skip'].includes(name)
+  return ['limit', 'cursor', 'skip', 'state_now'].includes(name)
 }
 
 /** The page that a query asks for. Throws INVALID for an invalid cursor. */

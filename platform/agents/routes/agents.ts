@@ -46,6 +46,7 @@ export const agentRoutes = [
       stopped: parameters.flag('agents that a stop stops now, or with false the others'),
       stop_id: parameters.text('agents that this stop stops now'),
       q: parameters.text('part of the name or key'),
+      state_now: parameters.flag('false leaves out the state now: engine, governance, stops, incidents, last step'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,
     },
@@ -54,7 +55,7 @@ export const agentRoutes = [
       const now = clock()
       const read = async (scope: Scope, tx: Transaction, filter: Filter, page: Page) => {
         const { rows, total } = await listAgents(scope, tx, now, filter, page)
-        return { rows: await withStateNow(scope, tx, now, rows), total }
+        return { rows: filter.state_now === 'false' ? rows : await withStateNow(scope, tx, now, rows), total }
       }
       return listHandler('agents', read, ({ agent_id }) => agent_id)(call, { db })
     },

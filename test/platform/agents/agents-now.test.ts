@@ -158,6 +158,18 @@ describe('the filters `stopped` and `stop_id`', () => {
   })
 })
 
+describe('a list without the state now', () => {
+  it('has the same agents and totals', async () => {
+    await register('stateless')
+    const list = async (query: string) =>
+      (await platform.call<AgentList>('GET', `/api/v1/agents?limit=200&${query}`)).body
+    const all = await list('state_now=true')
+    const agents = all.agents.map(({ engine, governance, stopped, open_incidents, last_step_at, ...agent }) => agent)
+    expect(await list('state_now=false')).toEqual({ ...all, agents })
+    expect(all.agents.every(({ governance }) => governance !== undefined)).toBe(true)
+  })
+})
+
 describe('the filter `governed`', () => {
   it('selects active agents by the state that the list shows', async () => {
     await register('governed-one')
