@@ -4664,6 +4664,14 @@ export interface Policy {
     mode?: 'enforce' | 'observe'
   } | null
   /**
+   * Name of the agent that the policy applies to: in answers of GET
+   */
+  agent_name?: string | null
+  /**
+   * Commit that has the version of the manifest, while the version is in force: in answers of GET
+   */
+  commit_sha?: string | null
+  /**
    * Words that no step has, so that the policy may never apply: in the answer to a request that creates or changes it
    *
    * Items: A warning

@@ -4,7 +4,7 @@ import { listHandler, pageByIndex } from '../../http/paging.js'
 import { idIn } from '../../http/path-id.js'
 import { byReader, parameters, route, valuesOf } from '../../http/route.js'
 import { policyNotFound } from '../commands/write-policy.js'
-import { findPolicy, listPolicies } from '../store/policies.js'
+import { findListedPolicy, listPolicies } from '../store/policies.js'
 import { tagOf } from './written-policies.js'
 
 const tag = 'Policies'
@@ -53,7 +53,7 @@ export const policyRoutes = [
     responses: { 200: 'policy' },
     handle: async ({ scope, params }, { db }: Resources) => {
       const id = idIn(params.id)
-      const policy = id === null ? null : await withSnapshot(db, scope, (tx) => findPolicy(scope, tx, id))
+      const policy = id === null ? null : await withSnapshot(db, scope, (tx) => findListedPolicy(scope, tx, id))
       if (policy === null) throw policyNotFound()
       return { status: 200, body: policy, headers: { etag: tagOf(policy) } }
     },

@@ -16,6 +16,12 @@ const policyColumns = `id, name, rule_type, params, scope, severity, description
 /** Columns that people see, with those of a policy set: a set holds only what is evaluated. */
 const shownColumns = `${policyColumns}, ${utc('deleted_at')}, overridden`
 
+/** Also with the name of the agent, and the commit of the version of the manifest while it is in force. */
+const listedColumns = `${shownColumns},
+  (select coalesce(nullif(a.name, ''), a.agent_key) from agents a where a.org_id = policies.org_id and a.agent_id = policies.agent_id) as agent_name,
+  (select a.commit_sha from assignments a where a.org_id = policies.org_id and a.id = policies.assignment_id
+    and a.manifest_sha = policies.manifest_sha and a.removed_at is null) as commit_sha`
+
 /** A policy without an approval or a waiver has no such member, so that the policy sets of earlier versions keep their digests. */
 function withoutNull({ approval, waived_until, ...policy }: Policy): Policy {
   return { ...policy, ...(approval != null && { approval }), ...(waived_until != null && { waived_until }) }
@@ -174,11 +180,18 @@ export async function nextIds(scope: Scope, tx: Transaction, kind: 'policy' | 'r
 }
 
 /** Null for an unknown policy; a deleted one is found, and one that a later version of its manifest replaced. */
-export async function findPolicy(scope: Scope, tx: Transaction, id: number): Promise<Policy | null> {
-  const [row] = await tx.query<Policy>(`select ${shownColumns} from policies where org_id = $1 and id = $2`, [
-    scope.org_id,
-    id,
-  ])
+export function findPolicy(scope: Scope, tx: Transaction, id: number): Promise<Policy | null> {
+  return policyAt(scope, tx, id, shownColumns)
+}
+
+/** The same as a list has it. */
+export function findListedPolicy(scope: Scope, tx: Transaction, id: number): Promise<Policy | null> {
+  return policyAt(scope, tx, id, listedColumns)
+}
+
+async function policyAt(scope: Scope, tx: Transaction, id: number, columns: string): Promise<Policy | null> {
+  const text = `select ${columns} from policies where org_id = $1 and id = $2`
+  const [row] = await tx.query<Policy>(text, [scope.org_id, id])
   return row === undefined ? null : withoutNull(row)
 }
 
@@ -191,7 +204,7 @@ export async function listPolicies(scope: Scope, tx: Transaction, filter: Filter
     )
   if (source !== undefined) policies.whereRaw(source === 'hand' ? 'manifest_id is null' : 'manifest_id is not null')
   if (q !== undefined) policies.whereRaw('position(lower(?) in lower(name)) > 0', [q])
-  const order = { columns: shownColumns, key: 'id', newest_first: false }
+  const order = { columns: listedColumns, key: 'id', newest_first: false }
   const { rows, total } = await page<Policy>(tx, policies, order, at)
   return { rows: rows.map(withoutNull), total }
 }

@@ -30,7 +30,7 @@ const [one, two, three] = [{ name: 'one' }, { name: 'two' }, { name: 'three' }]
 describe('an assignment', () => {
   it('puts policies in force with their provenance', async () => {
     const { id, repository, url } = await git.connect({ [path]: manifest([one, two]) })
-    const { agent_id } = await git.register()
+    const { agent_id, agent_key } = await git.register()
     const { status, body } = await git.assign(agent_id, id)
     const manifest_sha = repository.git('rev-parse', `main:${path}`).trim()
     expect(status).toBe(201)
@@ -47,6 +47,7 @@ describe('an assignment', () => {
       .body
     const shown = policies.find(({ name }) => name === 'one')
     expect(shown).toMatchObject({ manifest_repo: url, manifest_path: path, manifest_sha, manifest_name: 'Refunds' })
+    expect(shown).toMatchObject({ agent_name: agent_key, commit_sha: repository.git('rev-parse', 'main').trim() })
     expect((await platform.call('GET', `/api/v1/policies/${shown?.id}`)).body).toEqual(shown)
     const again = await git.assign(agent_id, id)
     expect(again.status).toBe(409)

@@ -1,8 +1,8 @@
 // The list of policies.
 import type { Policy } from '@svc/schemas'
-import { agentsOf } from '../../agents.js'
+import { agentLink } from '../../agents.js'
 import { listPage } from '../../lists/list-page.js'
-import type { Column, Listing } from '../../lists/listing.js'
+import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
 import { badge, type Html, hash, joined, link, nothing, piece, severity, text } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
@@ -59,23 +59,18 @@ export const policies: Listing<Policy> = {
     ['From manifests', { source: 'manifest' }],
     ['Deleted', { deleted: 'true' }],
   ],
-  columns,
-  empty:
-    'No policy is here yet. Write one with the button above, or assign a manifest to an agent on the page of manifests.',
-  above,
-}
-
-async function columns(visit: Visit): Promise<Column<Policy>[]> {
-  const [agents, commits] = await Promise.all([agentsOf(visit), commitsOf(visit)])
-  return [
+  columns: [
     { head: 'Policy', cell: ({ id, name }) => link(paths.policy(id), name) },
     { head: 'Rule', cell: ({ rule_type }) => link(paths.policies({ rule_type }), rule_type) },
     { head: 'Severity', cell: ({ severity: value }) => severity(value) },
     { head: 'Mode', cell: modeBadges },
     { head: 'Evaluates', cell: ({ scope }) => text(scopeLabels[scope]) },
-    { head: 'Applies to', cell: (policy) => targetOf(policy, agents.link) },
-    { head: 'Source', cell: (policy) => sourceOf(policy, commits) },
-  ]
+    { head: 'Applies to', cell: targetOf },
+    { head: 'Source', cell: sourceOf },
+  ],
+  empty:
+    'No policy is here yet. Write one with the button above, or assign a manifest to an agent on the page of manifests.',
+  above,
 }
 
 /** The mode, and why the policy is not in force. */
@@ -86,31 +81,17 @@ export function modeBadges({ mode, enabled, deleted_at = null }: Policy): Html {
 }
 
 /** The agents that the policy applies to. */
-export function targetOf(
-  { agent_id, risk_classification: level }: Pick<Policy, 'agent_id' | 'risk_classification'>,
-  agentLink: (agent_id: string) => Html,
-): Html {
-  if (agent_id !== null) return agentLink(agent_id)
+export function targetOf({ agent_id, agent_name, risk_classification: level }: Policy): Html {
+  if (agent_id !== null) return agentLink({ agent_id, agent_name: agent_name ?? '' })
   return text(level === null ? 'all agents' : `agents of risk level ${level}`)
 }
 
-/** The commits of versions in force, by manifest and version. */
-async function commitsOf({ api: { read } }: Visit): Promise<ReadonlyMap<string, string>> {
-  const { assignments } = await read('assignment-list', '/api/v1/assignments', { limit: '200' })
-  return new Map(
-    assignments.flatMap(({ manifest_id, manifest_sha, commit_sha }) =>
-      commit_sha === null ? [] : [[`${manifest_id} ${manifest_sha}`, commit_sha] as const],
-    ),
-  )
-}
-
-function sourceOf(policy: Policy, commits: ReadonlyMap<string, string>): Html {
-  const { manifest_id, manifest_name, manifest_sha } = policy
+function sourceOf(policy: Policy): Html {
+  const { manifest_id, manifest_name, manifest_sha, commit_sha = null } = policy
   if (manifest_id === null) return text(isOfStop(policy) ? 'a stop' : 'written here')
-  const commit = commits.get(`${manifest_id} ${manifest_sha}`)
   return joined([
     link(paths.policies({ manifest_id }), manifest_name ?? manifest_id),
-    ...(commit === undefined ? [text('blob'), hash(manifest_sha, 7)] : [text('commit'), hash(commit, 7)]),
+    ...(commit_sha === null ? [text('blob'), hash(manifest_sha, 7)] : [text('commit'), hash(commit_sha, 7)]),
   ])
 }
 

@@ -1,7 +1,6 @@
 // The page of a policy: what it checks, on which agents, where it comes from, what it found, and its switches.
 
 import type { Policy, Rule } from '@svc/schemas'
-import { type Agents, agentsOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
@@ -37,9 +36,8 @@ export function policyPath({ params }: Pick<Visit, 'params'>): string {
 async function show(visit: Visit): Promise<Shown> {
   const { read } = visit.api
   const policy = await read('policy', policyPath(visit))
-  const [{ rules }, agents, nameOf, found, yaml] = await Promise.all([
+  const [{ rules }, nameOf, found, yaml] = await Promise.all([
     read('rule-list', '/api/v1/policies/rules'),
-    agentsOf(visit),
     peopleOf(visit),
     incidentsOf(visit, policy.id),
     manifestSourceOf(visit, policy),
@@ -58,7 +56,7 @@ async function show(visit: Visit): Promise<Shown> {
     notice: noticeOf(policy),
     parameters: parametersOf(policy, rule),
     found,
-    facts: facts(factsOf(policy, agents), 'narrow'),
+    facts: facts(factsOf(policy), 'narrow'),
     source: facts(sourceOf(policy, yaml, nameOf), 'narrow'),
     yaml: yaml?.text ?? '',
     acts: actsOf(visit, policy),
@@ -152,11 +150,11 @@ function shownValue(value: unknown): Html {
 
 const codeView = piece('<code><bdi>{{text}}</bdi></code>')
 
-function factsOf(policy: Policy, agents: Agents): (readonly [string, Html])[] {
+function factsOf(policy: Policy): (readonly [string, Html])[] {
   const { approval = null, waived_until = null, overridden = null, deleted_at = null } = policy
   return [
     ['Rule', link(paths.policies({ rule_type: policy.rule_type }), policy.rule_type)],
-    ['Applies to', targetOf(policy, agents.link)],
+    ['Applies to', targetOf(policy)],
     ['Evaluates', text(scopeLabels[policy.scope])],
     ...(approval === null ? [] : [['Approval', text(approvalText(approval))] as const]),
     ...(waived_until === null ? [] : [['Waived until', time(waived_until)] as const]),
