@@ -4274,6 +4274,41 @@ export interface OtlpRequest {
 }
 
 /**
+ * Numbers of what may need attention now, as the lists count it.
+ */
+export interface Overview {
+  /**
+   * All tasks of the log
+   */
+  tasks: number
+  /**
+   * Tasks past the time limit without an end
+   */
+  unfinished_tasks: number
+  /**
+   * Incidents that are open or active, by severity
+   */
+  open_incidents: {
+    critical: number
+    high: number
+    medium: number
+    low: number
+  }
+  /**
+   * Agents that a stop stops
+   */
+  stopped_agents: number
+  /**
+   * Active agents that are not governed, or not known to be
+   */
+  ungoverned_agents: number
+  /**
+   * Assignments with a version that waits for an approval
+   */
+  held_assignments: number
+}
+
+/**
  * State of the platform. `version`, `commit`, `node`, `kind` and `migration` are for callers with a valid credential.
  */
 export interface PlatformHealth {
@@ -6340,6 +6375,7 @@ export interface SchemaTypes {
   'offer': Offer
   'otlp-answer': OtlpAnswer
   'otlp-request': OtlpRequest
+  'overview': Overview
   'platform-health': PlatformHealth
   'platform-readiness': PlatformReadiness
   'policy-change': PolicyChange

@@ -108,6 +108,7 @@ export async function page<T>(
 ): Promise<Listed<T>> {
   await readByIndex(tx)
   const all = await total(tx, list)
+  if (all === 0 || limit === 0) return { rows: [], total: all }
   if (after !== null) list.where(key, newest_first ? '<' : '>', after)
   const rows = list.orderBy(key, newest_first ? 'desc' : 'asc').limit(limit)
   return { rows: await read<T>(tx, rows.select(raw(columns))), total: all }

@@ -3,6 +3,7 @@ import { type Resources, withSnapshot } from '../db/db.js'
 import { byMember, byReader, parameters, route, valuesOf } from '../http/route.js'
 import { activityOf } from './activity.js'
 import { createView, deleteView } from './change-views.js'
+import { type OverviewParts, overviewOf } from './overview.js'
 import { search } from './search.js'
 import { listViews } from './views-store.js'
 
@@ -30,6 +31,16 @@ export const overviewRoutes = [
       status: 200,
       body: { results: await search(parts, scope, query.q ?? '') },
     }),
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/overview',
+    summary:
+      'Count what may need attention: open incidents, stopped and ungoverned agents, unfinished tasks, held versions',
+    tag: 'Activity',
+    access: byReader,
+    responses: { 200: 'overview' },
+    handle: async ({ scope }, parts: OverviewParts) => ({ status: 200, body: await overviewOf(parts, scope) }),
   }),
   route({
     method: 'get',

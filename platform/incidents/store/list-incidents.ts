@@ -1,5 +1,5 @@
 // Lists of incidents and their totals. Filters are plain comparisons, which indexes serve under row-level security.
-import type { Incident } from '@svc/schemas'
+import type { Incident, Overview } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import {
   among,
@@ -23,6 +23,17 @@ import { incidentColumns } from './incidents.js'
 
 /** From the lowest. */
 const severities = ['low', 'medium', 'high', 'critical']
+
+/** The numbers of incidents that are open or in review, by severity. */
+export async function countOpen(scope: Scope, tx: Transaction): Promise<Overview['open_incidents']> {
+  const open = rowsOf(scope, 'incident_counts').whereIn('state', ['open', 'active']).groupBy('severity')
+  const rows = await read<{ severity: Incident['severity']; incidents: number }>(
+    tx,
+    open.select(raw('severity, sum(incidents)::float8 as incidents')),
+  )
+  const found = Object.fromEntries(rows.map(({ severity, incidents }) => [severity, incidents]))
+  return { critical: 0, high: 0, medium: 0, low: 0, ...found }
+}
 
 /** A page of incidents, newest first; `state` and `severity` are lists with commas. */
 export async function listIncidents(

@@ -1,5 +1,5 @@
 // The overview and the search: what they count and find, where their links lead, and for which people.
-import type { AgentList, IncidentList, Stop } from '@svc/schemas'
+import type { ActionList, AgentList, IncidentList, Stop } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { makeAction, registerAgent, violate } from '../../support/http/actions.js'
 import { hostile, injectedIn, startTeam, type Team } from '../../support/people/pages.js'
@@ -169,5 +169,8 @@ describe('the overview of a workspace with actions', () => {
       return page
     }, 10_000)
     expect([linksIn(text).has(`/actions/${action.id}`), injectedIn(text)]).toEqual([true, []])
+    const failing = async (query: string) =>
+      (await team.platform.call<ActionList>('GET', `/api/v1/actions?${query}`)).body.actions.map(({ id }) => id)
+    expect([await failing('failing=true'), await failing('failing=false')]).toEqual([[action.id], []])
   })
 })

@@ -1,5 +1,5 @@
 // What needs doing now, as cards: each has a number with a link to what it counts, or says that there is nothing to do.
-import type { LogCheckpoint } from '@svc/schemas'
+import type { LogCheckpoint, Overview } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import { paths } from '../../paths.js'
 import { type Html, joined, link, number, piece, severity, text, time } from '../../views/html.js'
@@ -13,18 +13,16 @@ interface Card {
   readonly is_urgent?: true
 }
 
-/** The cards, from reads of one row each: the lists count. */
-export async function duties(visit: Visit): Promise<Html> {
-  const cards = await Promise.all([
-    stops(visit),
-    openIncidents(visit),
-    heldVersions(visit),
-    ungovernedAgents(visit),
-    unfinishedTasks(visit),
-    log(visit),
-    receivers(visit),
-    jobs(visit),
-  ])
+/** The cards. */
+export async function duties(visit: Visit, counts: Overview): Promise<Html> {
+  const cards = [
+    stops(counts),
+    openIncidents(counts),
+    heldVersions(counts),
+    ungovernedAgents(counts),
+    unfinishedTasks(counts),
+    ...(await Promise.all([log(visit), receivers(visit), jobs(visit)])),
+  ]
   return view({ cards: cards.filter((card) => card !== null).map((card) => ({ is_urgent: false, ...card })) })
 }
 
@@ -36,69 +34,52 @@ const view =
 
 const pair = piece('<span class="text-nowrap me-2">{{severity}} {{count}}</span>')
 
-const severities = ['critical', 'high', 'medium', 'low']
+const severities = ['critical', 'high', 'medium', 'low'] as const
 
-async function openIncidents({ api: { read } }: Visit): Promise<Card> {
+function openIncidents({ open_incidents }: Overview): Card {
   const open = { state: 'open,active' }
-  const counts = await Promise.all(
-    severities.map(async (one) => {
-      const { total } = await read('incident-list', '/api/v1/incidents', { ...open, severity: one, limit: '1' })
-      return { one, total }
+  const shown = severities.filter((one) => open_incidents[one] > 0)
+  const all = shown.reduce((sum, one) => sum + open_incidents[one], 0)
+  const pairs = shown.map((one) =>
+    pair({
+      severity: severity(one),
+      count: link(paths.incidents({ ...open, severity: one }), number(open_incidents[one])),
     }),
   )
-  const all = counts.reduce((sum, { total }) => sum + total, 0)
-  const shown = counts.filter(({ total }) => total > 0)
   return {
     title: 'Open incidents',
     count: all === 0 ? null : link(paths.incidents(open), number(all)),
-    text:
-      all === 0
-        ? text('No incident is open or in review.')
-        : joined(
-            shown.map(({ one, total }) =>
-              pair({
-                severity: severity(one),
-                count: link(paths.incidents({ ...open, severity: one }), number(total)),
-              }),
-            ),
-          ),
+    text: all === 0 ? text('No incident is open or in review.') : joined(pairs),
   }
 }
 
 /** Null while no stop stops an agent. */
-async function stops({ api: { read } }: Visit): Promise<Card | null> {
-  const filter = { stopped: 'true' }
-  const { total } = await read('agent-list', '/api/v1/agents', { ...filter, limit: '1' })
-  if (total === 0) return null
+function stops({ stopped_agents }: Overview): Card | null {
+  if (stopped_agents === 0) return null
   return {
     title: 'Agents that are stopped',
     is_urgent: true,
-    count: link(paths.agents(filter), number(total)),
+    count: link(paths.agents({ stopped: 'true' }), number(stopped_agents)),
     text: joined([text('A stop is on until a member resumes it:'), link(paths.stops(), 'stops')]),
   }
 }
 
-async function heldVersions({ api: { read } }: Visit): Promise<Card> {
-  const { total } = await read('assignment-list', '/api/v1/assignments', { held: 'true', limit: '1' })
-  return card('Manifests that wait for an approval', total, paths.manifests({ held: 'true' }), {
+function heldVersions({ held_assignments }: Overview): Card {
+  return card('Manifests that wait for an approval', held_assignments, paths.manifests({ held: 'true' }), {
     some: 'A new version takes protection away. The version before it stays in force until a member approves.',
     none: 'No version of a manifest waits for an approval.',
   })
 }
 
-async function ungovernedAgents({ api: { read } }: Visit): Promise<Card> {
-  const filter = { governed: 'false' }
-  const { total } = await read('agent-list', '/api/v1/agents', { ...filter, limit: '1' })
-  return card('Agents not governed or not known', total, paths.agents(filter), {
+function ungovernedAgents({ ungoverned_agents }: Overview): Card {
+  return card('Agents not governed or not known', ungoverned_agents, paths.agents({ governed: 'false' }), {
     some: 'They have no enforced policy, or no engine that reports that it enforces.',
     none: 'Every engine of every active agent reports that it enforces policies.',
   })
 }
 
-async function unfinishedTasks({ api: { read } }: Visit): Promise<Card> {
-  const filter = { unfinished: 'true' }
-  const { total } = await read('task-list', '/api/v1/logs/tasks', { ...filter, limit: '1' })
-  return card('Tasks without an end', total, paths.tasks(filter), {
+function unfinishedTasks({ unfinished_tasks }: Overview): Card {
+  return card('Tasks without an end', unfinished_tasks, paths.tasks({ unfinished: 'true' }), {
     some: 'Their last step is older than the time limit of tasks, and no step ends them.',
     none: 'No task is past the time limit without a step that ends it.',
   })
@@ -147,10 +128,9 @@ async function checkpointOf(found: Promise<LogCheckpoint>): Promise<LogCheckpoin
 
 /** The actions whose receivers do not answer: their deliveries wait. Null without one. */
 async function receivers({ api: { read } }: Visit): Promise<Card | null> {
-  const { actions } = await read('action-list', '/api/v1/actions', { enabled: 'true', limit: '200' })
-  const failing = actions.filter(({ receiver }) => receiver.failures > 0)
-  if (failing.length === 0) return null
-  const names = failing.map(({ id, name }) => link(paths.action(id), name))
+  const { actions } = await read('action-list', '/api/v1/actions', { enabled: 'true', failing: 'true', limit: '200' })
+  if (actions.length === 0) return null
+  const names = actions.map(({ id, name }) => link(paths.action(id), name))
   return {
     title: 'Actions without a receiver',
     count: null,

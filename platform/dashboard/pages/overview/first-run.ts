@@ -63,8 +63,8 @@ const waiting =
 <div hx-get="/?waiting=1" hx-trigger="every 2s" hx-swap="none"></div>
 `)
 
-/** The address of the latest task; null while there is none. */
-export async function latestTask({ api: { read } }: Visit): Promise<string | null> {
+/** The address of the latest task, or of this page while it is not known. */
+export async function latestTask({ api: { read }, path }: Visit): Promise<string> {
   const { tasks } = await read('task-list', '/api/v1/logs/tasks', { limit: '1' })
-  return tasks[0] === undefined ? null : paths.task(tasks[0].task_id)
+  return tasks[0] === undefined ? path : paths.task(tasks[0].task_id)
 }

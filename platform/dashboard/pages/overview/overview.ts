@@ -1,7 +1,7 @@
 // The first page: what needs doing now, and how much happens. Every number leads to the list that it counts.
 
 import { activityChart } from '@svc/report'
-import type { Activity, Incident } from '@svc/schemas'
+import type { Activity, Incident, Overview } from '@svc/schemas'
 import { agentLink } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { paths } from '../../paths.js'
@@ -12,10 +12,10 @@ import { firstRun, latestTask, showCommands } from './first-run.js'
 
 const maxIncidents = 5
 
-async function showOverview(visit: Visit): Promise<Shown> {
+async function showOverview(visit: Visit, counts: Overview): Promise<Shown> {
   const { read } = visit.api
   const [cards, { incidents }, activity] = await Promise.all([
-    duties(visit),
+    duties(visit, counts),
     read('incident-list', '/api/v1/incidents', { limit: String(maxIncidents) }),
     read('activity', '/api/v1/activity'),
   ])
@@ -86,10 +86,9 @@ function bucketOf({ date, steps, violations }: Activity['days'][number]) {
 export const overviewPage: DashboardPage = {
   path: '/',
   show: async (visit) => {
-    const latest = await latestTask(visit)
-    if (latest === null) return firstRun(visit)
-    if (visit.query.waiting !== undefined) return latest
-    return showOverview(visit)
+    const counts = await visit.api.read('overview', '/api/v1/overview')
+    if (counts.tasks === 0) return firstRun(visit)
+    return visit.query.waiting === undefined ? showOverview(visit, counts) : latestTask(visit)
   },
   acts: { key: showCommands },
 }

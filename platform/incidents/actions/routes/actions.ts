@@ -39,6 +39,7 @@ export const actionRoutes = [
     query: {
       enabled: parameters.flag('only enabled or disabled ones'),
       kind: parameters.choice('of this kind', valuesOf('action', 'kind')),
+      failing: parameters.flag('those whose receiver does not answer, or with false the others'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,
     },

@@ -50,8 +50,9 @@ async function actionAt({ org_id }: Scope, tx: Transaction, id: string, more: st
 }
 
 export function listActions(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Action>> {
-  const { enabled, kind } = filter
+  const { enabled, kind, failing } = filter
   const actions = rowsOf(scope, 'actions').whereNull('deleted_at').where(equal({ enabled, kind }))
+  if (failing !== undefined) actions.where('failures', failing === 'true' ? '>' : '=', 0)
   return page<Action>(tx, actions, { columns, key: 'id', newest_first: true }, at)
 }
 

@@ -58,7 +58,7 @@ export async function listTasks(
   const all = await countTasks(scope, tx, filter, period)
   const tasks = matching(scope, filter, period)
   const next_to = filter.around === undefined ? undefined : await neighbours(scope, tx, tasks, keyed, filter.around)
-  if (page.skip >= all) return { tasks: [], total: all, last: null, ...next_to }
+  if (page.skip >= all || page.limit === 0) return { tasks: [], total: all, last: null, ...next_to }
   if (page.after !== null) tasks.where('t.last_log_index', '<', page.after)
   const found = tasks
     .select('t.org_id', 't.last_log_index')
