@@ -35,6 +35,7 @@ async function onDatabase(kind: string, env: Readonly<Record<string, string>>): 
   const { org_id = '', size = 0 } = log ?? {}
   await run(entriesOf(org_id, entries, 20, Number(size), { agents: 1000, events: entries / 2, incidents_per_task: 2 }))
   await run(othersOf(org_id, { policies: 20_000, few: 1000 }))
+  await run(lastDaysOf(org_id))
   await run('vacuum analyze')
   await run('')
   const platform = await startProcess(all)
@@ -45,6 +46,10 @@ async function onDatabase(kind: string, env: Readonly<Record<string, string>>): 
   rmSync(data_dir, { recursive: true })
   return rowOf(kind, measured)
 }
+
+/** Counts of the last days, which the overview draws; the entries are of fixed days. */
+const lastDaysOf = (org_id: string) => /* sql */ `insert into log_days (org_id, day, steps, violations)
+  select '${org_id}', current_date - n, 20000 + n * 100, 100 + n from generate_series(0, 29) n on conflict do nothing`
 
 /** The cookies of a browser of the owner. */
 async function signIn({ url }: PlatformProcess, env: Readonly<Record<string, string>>): Promise<string> {
