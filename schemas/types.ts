@@ -4306,6 +4306,20 @@ export interface Overview {
    * Assignments with a version that waits for an approval
    */
   held_assignments: number
+  /**
+   * Log index of the newest step; null without one
+   */
+  newest_step: number | null
+  /**
+   * The latest signed checkpoint of the log; null before the first
+   */
+  checkpoint: {
+    /**
+     * The number of leaves that it signs: the log indexes below it
+     */
+    size: number
+    published_at: string
+  } | null
 }
 
 /**

@@ -6,7 +6,8 @@ import type { Filter } from '../db/list.js'
 import type { Scope } from '../db/scope.js'
 import { readByIndex } from '../db/sql.js'
 import { countOpen } from '../incidents/store/list-incidents.js'
-import { listTasks } from '../log/read/store/tasks.js'
+import { latestCheckpoint } from '../log/publish/store/checkpoints.js'
+import { listTasks, newestStep } from '../log/read/store/tasks.js'
 import { listAssignments } from '../policies/store/assignments.js'
 
 export interface OverviewParts extends Resources {
@@ -24,6 +25,7 @@ export function overviewOf({ db, clock, task_timeout_seconds }: OverviewParts, s
     await readByIndex(tx)
     const tasks = async (filter: Filter) => (await listTasks(scope, tx, filter, none, overdue)).total
     const agents = async (filter: Filter) => (await listAgents(scope, tx, now, filter, none)).total
+    const checkpoint = await latestCheckpoint(scope, tx)
     return {
       tasks: await tasks({}),
       unfinished_tasks: await tasks({ unfinished: 'true' }),
@@ -31,6 +33,8 @@ export function overviewOf({ db, clock, task_timeout_seconds }: OverviewParts, s
       stopped_agents: await agents({ stopped: 'true' }),
       ungoverned_agents: await agents({ governed: 'false' }),
       held_assignments: (await listAssignments(scope, tx, { held: 'true' }, none)).total,
+      newest_step: await newestStep(scope, tx),
+      checkpoint: checkpoint && { size: checkpoint.size, published_at: checkpoint.published_at },
     }
   })
 }

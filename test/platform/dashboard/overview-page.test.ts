@@ -1,5 +1,5 @@
 // The overview and the search: what they count and find, where their links lead, and for which people.
-import type { ActionList, AgentList, IncidentList, Stop } from '@svc/schemas'
+import type { ActionList, AgentList, IncidentList, LogCheckpoint, Overview, Stop } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { makeAction, registerAgent, violate } from '../../support/http/actions.js'
 import { hostile, injectedIn, startTeam, type Team } from '../../support/people/pages.js'
@@ -83,6 +83,11 @@ describe('the overview', () => {
       return page
     }, 10_000)
     expect(Number(linksIn(text).get('/settings/log'))).toBeGreaterThan(0)
+    await vi.waitFor(async () => {
+      const { size, published_at } = (await team.platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')).body
+      const { checkpoint } = (await team.platform.call<Overview>('GET', '/api/v1/overview')).body
+      expect(checkpoint).toEqual({ size, published_at })
+    }, 10_000)
   })
 
   it('reads itself again while it is open', async () => {

@@ -1,6 +1,5 @@
 // What needs doing now, as cards: each has a number with a link to what it counts, or says that there is nothing to do.
-import type { LogCheckpoint, Overview } from '@svc/schemas'
-import { PlatformError } from '../../../errors.js'
+import type { Overview } from '@svc/schemas'
 import { paths } from '../../paths.js'
 import { type Html, joined, link, number, piece, severity, text, time } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
@@ -21,7 +20,8 @@ export async function duties(visit: Visit, counts: Overview): Promise<Html> {
     heldVersions(counts),
     ungovernedAgents(counts),
     unfinishedTasks(counts),
-    ...(await Promise.all([log(visit), receivers(visit), jobs(visit)])),
+    log(counts),
+    ...(await Promise.all([receivers(visit), jobs(visit)])),
   ]
   return view({ cards: cards.filter((card) => card !== null).map((card) => ({ is_urgent: false, ...card })) })
 }
@@ -96,33 +96,17 @@ function card(
     : { title, count: link(href, number(total)), text: text(texts.some) }
 }
 
-const checkpoint_path = '/api/v1/log/checkpoint'
-
 /** The last signed checkpoint, and whether it includes the newest step. */
-async function log({ api: { read } }: Visit): Promise<Card> {
-  const [checkpoint, { logs }] = await Promise.all([
-    checkpointOf(read('log-checkpoint', checkpoint_path)),
-    read('log-list', '/api/v1/logs', { limit: '1' }),
-  ])
+function log({ checkpoint, newest_step }: Overview): Card {
   const title = 'Signed log'
   if (checkpoint === null) return { title, count: null, text: text('No checkpoint of the log was signed yet.') }
   const { size, published_at } = checkpoint
-  const covers = (logs[0]?.log_index ?? -1) < size
+  const covers = (newest_step ?? -1) < size
   const about = `Entries with a signature. ${covers ? 'The newest step is among them.' : 'Newer steps wait for the next one.'}`
   return {
     title,
     count: link(paths.log(), number(size)),
     text: joined([text(about), text('Signed'), time(published_at)]),
-  }
-}
-
-/** Null before the first checkpoint. */
-async function checkpointOf(found: Promise<LogCheckpoint>): Promise<LogCheckpoint | null> {
-  try {
-    return await found
-  } catch (error) {
-    if (error instanceof PlatformError && error.code === 'NOT_FOUND') return null
-    throw error
   }
 }
 

@@ -70,6 +70,13 @@ export async function listTasks(
   return { tasks: rows.map(summary), total: all, last, ...next_to }
 }
 
+/** The log index of the newest step; null without one. */
+export async function newestStep(scope: Scope, tx: Transaction): Promise<number | null> {
+  const newest = rowsOf(scope, 'task_heads').select(raw('max(last_log_index) as log_index'))
+  const [row] = await read<{ log_index: number | null }>(tx, newest)
+  return row?.log_index ?? null
+}
+
 const keyed = { table: 'task_heads', id: 'task_id', key: 'last_log_index' }
 
 /** The summary of a task; null for an unknown task. */
