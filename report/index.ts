@@ -12,3 +12,4 @@ export { type KnownInterval, silentRunEndsMs } from './governance/engine-runs.js
 export { type GovernancePeriod, heartbeatTimeoutMs, maxClockSkewMs } from './governance/governance.js'
 export { firstFrom, type Span, strongestSpans, uncovered, type Window, within } from './governance/spans.js'
 export { createTally } from './tally/answers.js'
+export { approverOf } from './tally/steps/approver.js'

@@ -3216,6 +3216,7 @@ export interface LogEntry {
   meta: {
     [k: string]: unknown
   } | null
+  approval?: StepApproval
 }
 
 /**
@@ -5319,6 +5320,62 @@ export interface SessionTokens {
 }
 
 /**
+ * The approvals of a step, as the program of the agent reported them: the steps that a gate approves, or the gates that approve a step.
+ */
+export interface StepApproval {
+  /**
+   * Null for other steps and for an erased gate
+   */
+  gate: {
+    /**
+     * The result that the gate reports is positive
+     */
+    passed: boolean
+    /**
+     * The approver whom the gate names; a claim of the agent
+     */
+    by: string | null
+    /**
+     * The digest of the step that it approves; null for a gate that names no single step
+     */
+    action_digest: string | null
+    /**
+     * The steps after it, in order, that have this digest, or whose evaluation names the gate
+     */
+    approves: {
+      log_id: string
+      step: number
+      /**
+       * Its name, or its type without one
+       */
+      name: string
+    }[]
+    /**
+     * False if steps that were not compared may use it: they are erased, or come long after it
+     */
+    is_complete: boolean
+  } | null
+  /**
+   * The gates before the step that approve it
+   */
+  approved_by: {
+    /**
+     * Null for a gate that was not read: it comes long before the step
+     */
+    log_id: string | null
+    step: number
+    /**
+     * The approver whom the gate names; a claim of the agent
+     */
+    by: string | null
+    /**
+     * The time of the gate, as its sender states it
+     */
+    timestamp: string | null
+  }[]
+}
+
+/**
  * A policy the step or the registration violates.
  */
 export interface StepViolation {
@@ -5594,6 +5651,7 @@ export interface TaskStep {
    */
   effect: 'blocked' | 'executed' | null
   violations: LoggedViolation[]
+  approval?: StepApproval
 }
 
 /**
@@ -6424,6 +6482,7 @@ export interface SchemaTypes {
   'search-result-list': SearchResultList
   'search-result': SearchResult
   'session-tokens': SessionTokens
+  'step-approval': StepApproval
   'step-violation': StepViolation
   'stop-list': StopList
   'stop-request': StopRequest

@@ -32,6 +32,8 @@ export interface Listing<Row = never> {
   readonly schema: SchemaName
   readonly rows: string
   readonly endpoint: string
+  /** Parameters that are part of every read of the endpoint. */
+  readonly always?: Query
   /** Rows on a page, 50 by default. */
   readonly limit?: number
   /** The endpoint pages by `skip` and not by a cursor. */
@@ -85,7 +87,7 @@ export async function readRows<Row>(
   filter: Query,
   page: Query,
 ): Promise<Rows<Row>> {
-  const query = { ...endpointQuery(listing, filter), ...page }
+  const query = { ...listing.always, ...endpointQuery(listing, filter), ...page }
   const body = (await api.read(listing.schema, listing.endpoint, query)) as Readonly<Record<string, unknown>>
   const { total = null, next_cursor = null } = body as Partial<Rows<Row>>
   return { rows: body[listing.rows] as readonly Row[], total, next_cursor }

@@ -14,10 +14,11 @@ export function approverIn({ hash, record, salts, body }: GateRow): { readonly n
   const keys = parsed(salts)
   if (values === null || keys === null || committed === null) return 'altered'
   const { data, evaluation } = committed
-  return firstUnopened({ ...data, evaluation }, keys, values) === null ? { name: nameIn(values) } : 'altered'
+  return firstUnopened({ ...data, evaluation }, keys, values) === null ? { name: approverOf(values) } : 'altered'
 }
 
-function nameIn({ properties, output }: Readonly<Record<string, unknown>>): string | null {
+/** The approver that the payload of a gate names; a claim of the agent. */
+export function approverOf({ properties, output }: Readonly<Record<string, unknown>>): string | null {
   const guard = isMap(properties) ? properties.guard : null
   const flat = isMap(properties) ? names.map((name) => properties[`guard.${name}`]) : []
   const nested = [guard, output].flatMap((part) => (isMap(part) ? names.map((name) => part[name]) : []))

@@ -1,5 +1,6 @@
 // A workspace with one of everything that pages show.
-import type { ApiKeyList, IncidentList, Policy, Problem, Stop } from '@svc/schemas'
+import { actionDigest } from '@svc/proof'
+import type { ApiKeyList, IncidentList, Policy, Problem, Step, Stop } from '@svc/schemas'
 import type { ManifestsInGit } from '../git/manifests-in-git.js'
 import { deliveriesOf, makeAction } from '../http/actions.js'
 import { reportIn, requestedReport } from '../reports/reports.js'
@@ -87,13 +88,21 @@ async function beat(post: Post, agent_key: string): Promise<void> {
   await post('/api/v1/engines/heartbeat', { instance_id: agent_key, agent_key, ...state }, 'key')
 }
 
+const refund = { step_type: 'step.resource', verb: 'POST', step_name: 'refund', input: { to: mark } }
+
+/** A gate that names the step, as the program of an agent reports it. */
+function approvalOf(step: Step) {
+  const guard = { check_type: 'human_approval', result: 'passed', approver: `keeper of the ${mark}` }
+  return { step_type: 'step.gate', input: { action_digest: actionDigest(step) }, properties: { guard } }
+}
+
 /** A task with steps of several kinds, one of which violates policies. */
 async function recordTask(post: Post, agent_key: string, task_id: string, isViolating: boolean): Promise<void> {
   const timestamp = new Date().toISOString()
   const steps = [
     { step_type: 'task.start', input: { text: `where is the ${mark}` } },
     { step_type: 'step.model', verb: 'POST', output: { text: `the ${mark} is here` }, properties: { model: 'm' } },
-    ...(isViolating ? [{ step_type: 'step.resource', verb: 'POST', step_name: 'refund', input: { to: mark } }] : []),
+    ...(isViolating ? [approvalOf(refund), refund] : []),
     { step_type: 'task.end', output: { text: `found the ${mark}` } },
   ]
   for (const [index, step] of steps.entries())

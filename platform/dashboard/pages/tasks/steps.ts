@@ -4,7 +4,8 @@ import { agentsOf } from '../../agents.js'
 import { listPage } from '../../lists/list-page.js'
 import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
-import { id, joined, link, text, time } from '../../views/html.js'
+import { type Html, id, joined, link, text, time } from '../../views/html.js'
+import { approvalOf } from './approvals.js'
 import { tabs } from './tabs.js'
 import { contentOf } from './timeline.js'
 
@@ -15,6 +16,7 @@ const steps: Listing<LogEntry> = {
   schema: 'log-list',
   rows: 'logs',
   endpoint: '/api/v1/logs',
+  always: { approvals: 'true' },
   limit: 30,
   above: async () => tabs('steps'),
   filters: [
@@ -44,7 +46,7 @@ const steps: Listing<LogEntry> = {
     const agents = await agentsOf(visit)
     return [
       { head: 'Step', cell: (step) => link(hrefOf(step), step.step_name ?? step.step_type) },
-      { head: 'What', cell: (step) => joined([text(contentOf(step).what), text(contentOf(step).summary)], '<br>') },
+      { head: 'What', cell: whatOf },
       { head: 'Agent', cell: ({ agent_id }) => agents.link(agent_id) },
       { head: 'Task', cell: (step) => id(step.task_id, hrefOf(step)) },
       {
@@ -56,7 +58,14 @@ const steps: Listing<LogEntry> = {
   empty: 'No step was recorded yet. The overview shows the commands that bring the first step in.',
 }
 
-function hrefOf({ task_id, step }: LogEntry): string {
+function whatOf(step: LogEntry): Html {
+  const { what, summary } = contentOf(step)
+  const approval = approvalOf(step.approval, (at) => hrefOf({ ...step, step: at }))
+  const lines = [...[what, summary].filter((line) => line !== '').map(text), ...(approval === null ? [] : [approval])]
+  return joined(lines, '<br>')
+}
+
+function hrefOf({ task_id, step }: Pick<LogEntry, 'task_id' | 'step'>): string {
   return `${paths.task(task_id, { around: step })}#step-${step}`
 }
 

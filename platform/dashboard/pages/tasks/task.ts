@@ -24,6 +24,7 @@ import {
 } from '../../views/html.js'
 import { facts } from '../../views/pieces.js'
 import type { Shown, Visit } from '../../visit.js'
+import { approvalSummary } from './approvals.js'
 import { tasks } from './list.js'
 import { timeline, type View, verdictOf, views } from './timeline.js'
 import { verificationView } from './verification.js'
@@ -41,11 +42,13 @@ async function show(visit: Visit): Promise<Shown> {
   const path = api`/api/v1/tasks/${task_id}/steps`
   const found = await platform.read('task-timeline', path, pageOf(query))
   const violating = found.violating === 0 ? [] : await violatingSteps(visit, path)
+  const gates = await platform.read('task-timeline', path, { kind: 'gate', approvals: 'true', limit: String(maxNamed) })
   const view = viewOf(query)
   const here = (values: Own) => address(visit.path, { ...query, verify: undefined, ...values })
   const stepAt = (step: number) => `${here({ around: String(step), cursor: undefined, only: undefined })}#step-${step}`
   const content = page({
     summary: summaryOf(found, violating, stepAt),
+    approvals: approvalSummary(gates.steps, gates.total, stepAt, here({ only: 'gates', around: undefined })),
     facts: factsOf(found),
     neighbours: await neighbours(visit, task_id),
     verification: query.verify === undefined ? nothing : await verification(visit, task_id, path),
@@ -64,7 +67,7 @@ async function show(visit: Visit): Promise<Shown> {
 
 const page = piece(`{{neighbours}}
 <div class="row"><div class="col-xl-9">
-{{summary}}
+{{summary}}{{approvals}}
 <section id="verification" class="card"><div class="card-body"><div class="bar mb-0"><div class="grow"><h2 class="card-title mb-1">Is the record genuine?</h2>
 <span class="text-secondary">Reads every entry of the task again and recomputes its chain of hashes.</span></div>
 <a class="btn" href="{{verify}}#verification" hx-get="{{verify}}" hx-select="#verification" hx-target="#verification" hx-swap="outerHTML">Verify now</a></div>{{verification}}</div></section>
@@ -89,6 +92,7 @@ const none = piece('<div class="empty-state">No step matches this filter.</div>'
 function pageOf({ view, only, around, cursor }: Query): Query {
   return {
     limit: view === 'compact' || view === undefined ? '100' : '50',
+    approvals: 'true',
     ...(only === 'violating' && { violating: 'true' }),
     ...(only === 'tools' && { kind: 'tool' }),
     ...(only === 'gates' && { kind: 'gate' }),

@@ -15,6 +15,7 @@ import {
   text,
   time,
 } from '../../views/html.js'
+import { approvalOf } from './approvals.js'
 
 /** How much of each step is shown. */
 export const views = ['compact', 'full', 'json'] as const
@@ -37,6 +38,7 @@ export function timeline(steps: readonly TaskStep[], shape: Shape): Html {
       ...headOf(step),
       marked: isMarked(step, shape),
       is_violating: step.violations.length > 0,
+      approval: approvalOf(step.approval, shape.hrefOf),
       violations: step.violations.map((violation) => violationOf(violation, shape)),
       body: bodyOf(step, shape),
     })),
@@ -47,6 +49,7 @@ const list = piece(`<ol class="timeline-list">
 {{#each steps}}<li id="step-{{number}}" class="{{#if is_violating}}bad{{/if}}{{#if marked}} marked{{/if}}">
 <div class="step-head"><span class="step-number">{{number}}</span><strong>{{name}}</strong> <span class="text-secondary">{{what}}</span> {{verdict}}<span class="push">{{at}}</span></div>
 {{#if summary}}<div class="step-summary text-secondary"><bdi>{{summary}}</bdi></div>{{/if}}
+{{#if approval}}<div class="step-approval">{{approval}}</div>{{/if}}
 {{#each violations}}<div class="step-violation"><div>{{severity}} {{policy}} {{mode}}</div>
 <p class="lines mb-1"><bdi>{{reason}}</bdi></p>{{#if remedy}}<p class="lines mb-1"><strong>What would make it right:</strong> <bdi>{{remedy}}</bdi></p>{{/if}}
 <div class="small">{{#if evidence}}Because of {{evidence}}. {{/if}}{{incident}}</div></div>
@@ -106,6 +109,7 @@ function verdictText(outcome: TaskStep['outcome'], effect: TaskStep['effect']): 
 
 const maxSummary = 240
 const maxValue = 60
+const isDigest = /^[0-9a-f]{64}$/
 
 /** The input in one line, and of a gate its answer too. Short values come first: a recipient must not be cut off after a text. */
 function payloadOf({ input, output, step_type }: Logged): string {
@@ -117,6 +121,7 @@ function payloadOf({ input, output, step_type }: Logged): string {
 }
 
 function plain(value: unknown): string {
+  if (typeof value === 'string' && isDigest.test(value)) return `${value.slice(0, 12)}…`
   return typeof value === 'string' ? value.replaceAll(/\s+/g, ' ') : JSON.stringify(value)
 }
 

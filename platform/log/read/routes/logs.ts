@@ -4,7 +4,8 @@ import { PlatformError } from '../../../errors.js'
 import { cursorAfter, nextCursor, numberAfter, pageByIndex, pageOf } from '../../../http/paging.js'
 import type { Query } from '../../../http/query.js'
 import { byReader, parameters, route } from '../../../http/route.js'
-import { readLog, readLogs } from '../store/logs.js'
+import { approvalAt, readApprovals } from '../store/approvals.js'
+import { readLog, readShown } from '../store/logs.js'
 import { listTasks } from '../store/tasks.js'
 
 const tag = 'Log'
@@ -13,6 +14,11 @@ const span = {
   to: parameters.time('at or before'),
   q: parameters.text('prefix of the task_id'),
 }
+
+export const withApprovals = parameters.flag('with the approvals of each step, as agents reported them')
+
+/** Positions of a task between a gate and a step that are compared: fewer than in a timeline, because the tasks are many. */
+const maxApart = 50
 
 export interface TaskParts extends Resources {
   /** A task without an end counts as unfinished after this many seconds. */
@@ -31,15 +37,18 @@ export const logRoutes = [
       agent_id: parameters.text('one agent'),
       step_type: parameters.text('one type'),
       ...span,
+      approvals: withApprovals,
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,
     },
     responses: { 200: 'log-list' },
     handle: async ({ scope, query }, parts: Resources) => {
       const page = pageOf(query)
-      const logs = await withSnapshot(parts.db, scope, (tx) =>
-        readLogs(scope, tx, query, page.limit, numberAfter(page)),
-      )
+      const logs = await withSnapshot(parts.db, scope, async (tx) => {
+        const shown = await readShown(scope, tx, query, page.limit, numberAfter(page))
+        const approvals = query.approvals === 'true' ? await readApprovals(scope, tx, shown, maxApart) : null
+        return shown.map(({ entry }) => ({ ...entry, ...approvalAt(approvals, entry.log_index) }))
+      })
       return { status: 200, body: { logs, next_cursor: nextCursor(logs, page.limit, keyIn(query)) } }
     },
   }),

@@ -4,7 +4,7 @@ import { PlatformError } from '../../../errors.js'
 import { cursorAfter, nextCursor, numberAfter, pageOf } from '../../../http/paging.js'
 import { byReader, parameters, route } from '../../../http/route.js'
 import { readTimeline } from '../store/steps.js'
-import type { TaskParts } from './logs.js'
+import { type TaskParts, withApprovals } from './logs.js'
 
 export const taskStepRoutes = [
   route({
@@ -19,6 +19,7 @@ export const taskStepRoutes = [
         '`tool`: without the life of the task, its models and its gates; `gate`: approvals and checks',
         ['tool', 'gate'],
       ),
+      approvals: withApprovals,
       around: parameters.text('number of a step, or `log_id` of one: the page around it; not with `cursor`'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,

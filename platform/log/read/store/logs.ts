@@ -23,14 +23,26 @@ export async function readLogs(
   limit: number,
   after: number | null,
 ): Promise<LogEntry[]> {
-  const found = await findEntries(scope, tx, filter, limit, after)
-  return (await readEntries(scope, tx, found)).map(({ entry }) => entry)
+  return (await readShown(scope, tx, filter, limit, after)).map(({ entry }) => entry)
 }
 
-interface ShownEntry {
+/** The same with what the log knows of each payload. */
+export async function readShown(
+  scope: Scope,
+  tx: Transaction,
+  filter: LogFilter,
+  limit: number,
+  after: number | null,
+): Promise<ShownEntry[]> {
+  return readEntries(scope, tx, await findEntries(scope, tx, filter, limit, after))
+}
+
+export interface ShownEntry {
   readonly entry: LogEntry
   /** Its payload was erased. */
   readonly is_erased: boolean
+  /** Null once the payload is erased. */
+  readonly evaluation: LogDetail['evaluation']
 }
 
 /** The found entries with their payloads, in the same order. */
@@ -54,8 +66,10 @@ export async function readEntries(
   return found.flatMap(({ log_index }) => {
     const entry = entryAt.get(log_index)
     if (entry === undefined) return []
-    const payload = payloadAt.get(log_index) ?? noPayload
-    return [{ entry: entryView({ ...entry, ...payload }), is_erased: payload.body === null }]
+    const { salts, body } = payloadAt.get(log_index) ?? noPayload
+    const payload = payloadIn(body)
+    const { evaluation = null } = payload
+    return [{ entry: entryView({ ...entry, salts, body }, payload), is_erased: body === null, evaluation }]
   })
 }
 
@@ -80,35 +94,36 @@ export async function readLog(scope: Scope, tx: Transaction, log_id: string): Pr
   )
   if (row === undefined) return null
   const salts = row.salts === null ? {} : (parseJson(row.salts) as Record<string, string>)
+  const payload = payloadIn(row.body)
   return {
-    ...entryView(row),
+    ...entryView(row, payload),
     record: parseJson(row.record) as LogRecord,
     salts,
-    evaluation: evaluationIn(row.body),
+    evaluation: payload.evaluation ?? null,
     violations: shownViolations(row.violations),
   }
 }
 
-/** The evaluation that the record commits to; null once the payload is erased. */
-function evaluationIn(body: string | null): LogDetail['evaluation'] {
-  if (body === null) return null
-  const { evaluation } = parseJson(body) as Pick<LogDetail, 'evaluation'>
-  return evaluation
+/** Empty once the payload is erased. */
+function payloadIn(body: string | null): Partial<LogPayload> {
+  return body === null ? {} : (parseJson(body) as Partial<LogPayload>)
 }
 
-type LogPayload = Pick<LogEntry, 'verb' | 'step_name' | 'input' | 'output' | 'properties' | 'meta'>
+type LogPayload = Pick<LogDetail, 'verb' | 'step_name' | 'input' | 'output' | 'properties' | 'meta' | 'evaluation'>
 
-function entryView({
-  org_id: _org,
-  occurred_at: _at,
-  api_key_id: _key,
-  policy_set: _set,
-  record: _record,
-  salts: _salts,
-  body,
-  ...entry
-}: Row): LogEntry {
-  const payload: Partial<LogPayload> = body === null ? {} : (parseJson(body) as Partial<LogPayload>)
+function entryView(
+  {
+    org_id: _org,
+    occurred_at: _at,
+    api_key_id: _key,
+    policy_set: _set,
+    record: _record,
+    salts: _salts,
+    body: _body,
+    ...entry
+  }: Row,
+  payload: Partial<LogPayload>,
+): LogEntry {
   const { verb = null, step_name = null, input = null, output = null, properties = null, meta = null } = payload
   return { ...entry, verb, step_name, input, output, properties, meta }
 }

@@ -19,6 +19,7 @@ import { invalid } from '../../../errors.js'
 import { type CountedViolation, countedViolations } from '../../../incidents/store/occurrences.js'
 import { readHead } from '../../../ledger/log.js'
 import { violationsAt } from '../../../ledger/violations.js'
+import { approvalAt, readApprovals } from './approvals.js'
 import { readEntries } from './logs.js'
 import { findTask } from './tasks.js'
 
@@ -27,7 +28,12 @@ export interface StepFilter {
   readonly kind?: string
   /** The number of a step, or the id of its entry: the first page is the one around it. */
   readonly around?: string
+  /** `true`: with the approvals of each step. */
+  readonly approvals?: string
 }
+
+/** Positions between a gate and a step that are compared. */
+const maxApart = 200
 
 /** The positions before and after a page; null without a further page. */
 export interface Timeline extends Omit<TaskTimeline, 'next_cursor' | 'previous_cursor'> {
@@ -62,9 +68,12 @@ export async function readTimeline(
     columnsOf(steps).where('e.seq', '>', after).orderBy('e.seq').limit(page.limit),
   )
   const violating = await countViolating(scope, tx, task_id)
+  const entries = await readEntries(scope, tx, found)
+  const shown = await withViolations(scope, tx, task_id, entries)
+  const approvals = filter.approvals === 'true' ? await readApprovals(scope, tx, entries, maxApart) : null
   return {
     task,
-    steps: await withViolations(scope, tx, task_id, await readEntries(scope, tx, found)),
+    steps: shown.map((step) => ({ ...step, ...approvalAt(approvals, step.log_index) })),
     total: await countSteps(tx, head, steps, filter, violating),
     violating,
     before: after === 0 ? null : await positionBefore(tx, steps, after + 1, page.limit),

@@ -1,0 +1,66 @@
+// Which step a gate approves, and which gate approved a step: what the program of the agent reports, and nobody verified.
+import type { StepApproval, TaskStep } from '@svc/schemas'
+import { counted, type Html, joined, link, nothing, number, piece, text, ticked, time } from '../../views/html.js'
+
+/** The address of a step of the task. */
+type HrefOf = (step: number) => string
+
+/** The line of a step; null for one that neither approves nor is approved. */
+export function approvalOf(approval: StepApproval | undefined, hrefOf: HrefOf): Html | null {
+  if (approval === undefined) return null
+  const { gate, approved_by } = approval
+  if (gate !== null) return gate.passed ? ofGate(gate, hrefOf) : null
+  if (approved_by.length === 0) return null
+  const gates = approved_by.map(({ step, by, timestamp }) =>
+    joined(
+      [
+        link(hrefOf(step), `step ${step}`),
+        ...(by === null ? [] : [text('by'), text(by)]),
+        ...(timestamp === null ? [] : [text('·'), time(timestamp)]),
+      ],
+      ' ',
+    ),
+  )
+  return line({ content: joined([text('Approved at'), joined(gates, ', ')]), note: reported })
+}
+
+const reported = 'reported by the agent'
+
+function ofGate({ action_digest, approves, is_complete, by }: NonNullable<StepApproval['gate']>, hrefOf: HrefOf): Html {
+  if (approves.length > 0) {
+    const steps = approves.map(({ step, name }) => link(hrefOf(step), `step ${step} (${name})`))
+    const who = by === null ? [] : [text('by'), text(by)]
+    return line({ content: joined([text('Approves'), joined(steps, ', '), ...who]), note: reported })
+  }
+  if (action_digest === null)
+    return line({ content: ticked('Approves no single step: it carries no `input.action_digest`.'), note: '' })
+  return line({
+    content: text(
+      is_complete
+        ? 'No step used this approval: none after it is the action that it names.'
+        : 'No step that was compared used this approval. Others are erased, or come long after it.',
+    ),
+    note: '',
+  })
+}
+
+const line = piece('{{content}}{{#if note}} <span class="text-secondary">({{note}})</span>{{/if}}')
+
+/** The first approvals and checks of a task, for its summary; nothing without one. `all` leads to the others. */
+export function approvalSummary(gates: readonly TaskStep[], total: number, hrefOf: HrefOf, all: string): Html {
+  if (gates.length === 0) return nothing
+  return summary({
+    heading: counted(total, 'approval or check', 'approvals and checks'),
+    gates: gates.map(({ step, step_name, step_type, approval }) => ({
+      step: link(hrefOf(step), `Step ${step}: ${step_name ?? step_type}`),
+      what: approval?.gate?.passed === false ? 'has not passed' : '',
+      approval: approvalOf(approval, hrefOf),
+    })),
+    more: total > gates.length ? link(all, `All ${number(total)}`) : nothing,
+  })
+}
+
+const summary = piece(`<section class="card"><div class="card-body"><h2 class="h3 mb-1">{{heading}}</h2>
+<p class="text-secondary mb-2">They are steps that the program of the agent reports. The platform does not verify who answered.</p>
+<ul class="mb-0">{{#each gates}}<li>{{step}}{{#if what}} {{what}}{{/if}}{{#if approval}}: {{approval}}{{/if}}</li>{{/each}}</ul>{{more}}</div></section>
+`)
