@@ -30,7 +30,7 @@ export {
   type Seen,
   type Verdict,
 } from './notes/add-checkpoint.js'
-export { keyLines } from './notes/key-lines.js'
+export { keyLines, trustPolicyLines } from './notes/key-lines.js'
 export {
   type Checkpoint,
   fingerprintOf,

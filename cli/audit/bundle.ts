@@ -1,5 +1,5 @@
 // `svc bundle` and `svc checkpoint`: the evidence that an auditor downloads from the current workspace.
-import { keyLines } from '@svc/proof'
+import { trustPolicyLines } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import type { Command } from 'commander'
 import { memberCommand, type Subcommand } from '../account/subcommand.js'
@@ -49,8 +49,6 @@ const checkpoint: Subcommand = {
   description: 'print the keys of the log of your workspace, as lines for a trust policy, with their fingerprints',
   run: async ({ get }) => {
     const found = await get<LogCheckpoint>('/api/v1/log/checkpoint')
-    const signed = `# ${found.size} entries signed on ${found.published_at}`
-    const warning = '# compare the fingerprint with one from another channel: by phone, on paper, in a contract'
-    return { lines: [signed, warning, ...keyLines(found.keys)], json: found }
+    return { lines: trustPolicyLines(found), json: found }
   },
 }

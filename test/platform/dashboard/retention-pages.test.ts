@@ -1,5 +1,6 @@
 // The log and its retention as pages: checkpoint, keys for an auditor, evidence, holds, erasures and prunes.
-import type { ErasureList, HoldList, Retention } from '@svc/schemas'
+import { parseTrustPolicy } from '@svc/proof'
+import type { ErasureList, HoldList, LogCheckpoint, Retention } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { fast, logSteps, register } from '../../support/log/log.js'
 import { addressOf, hostile, injectedIn, startTeam, type Team } from '../../support/people/pages.js'
@@ -32,6 +33,19 @@ describe('the tab Log', () => {
       expect(text).toContain(command)
     expect(text).not.toContain('value="bundle"')
     expect((await team.look('/settings/log', 'auditor')).text).toContain('value="bundle"')
+  })
+
+  it('downloads the trust policy, which verifies a bundle of the log', async () => {
+    expect((await team.look('/settings/log', 'member')).text).toContain('href="/api/v1/log/trust-policy" download')
+    const { status, headers, text } = await team.look('/api/v1/log/trust-policy', 'member')
+    const name = 'attachment; filename="trust.policy"'
+    expect([status, headers.get('content-disposition')]).toEqual([200, name])
+    const { key, keys } = await read<LogCheckpoint>('/api/v1/log/checkpoint')
+    const { errors } = parseTrustPolicy(text)
+    expect(errors).toEqual([])
+    expect(text).toContain(`log ${key}`)
+    expect(text).toContain(keys[0]?.fingerprint)
+    expect((await team.look('/api/v1/log/trust-policy', 'stranger')).text).not.toContain(key)
   })
 
   it('leads to the bundle of a period of whole days', async () => {

@@ -1,5 +1,5 @@
 // Settings, Log: the signed checkpoint, the keys to hand to an auditor, and the evidence of a period.
-import { fingerprintOf, keyLines, parseVerifier } from '@svc/proof'
+import { fingerprintOf, parseVerifier, trustPolicyLines } from '@svc/proof'
 import type { LogCheckpoint, LogKey } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
 import type { DashboardPage } from '../../page.js'
@@ -69,7 +69,8 @@ const bundleView =
 <p class="form-hint">Empty: from the beginning of the log, to its last signed entry.</p>
 <button class="btn btn-primary" name="act" value="bundle">Download the bundle</button></form>`)
 
-function keys({ url }: Visit, { size, published_at, keys: all, key }: LogCheckpoint) {
+function keys({ url }: Visit, checkpoint: LogCheckpoint) {
+  const { keys: all, key } = checkpoint
   const list = table<LogKey>(
     'Keys of the log',
     [
@@ -81,11 +82,6 @@ function keys({ url }: Visit, { size, published_at, keys: all, key }: LogCheckpo
     all,
     '',
   )
-  const policy = [
-    `# ${size} entries signed on ${published_at}`,
-    '# compare the fingerprint with one from another channel: by phone, on paper, in a contract',
-    ...keyLines(all),
-  ]
   const commands = [
     `npx --no-install svc login --url ${url}`,
     'npx --no-install svc checkpoint > trust.policy',
@@ -96,7 +92,7 @@ function keys({ url }: Visit, { size, published_at, keys: all, key }: LogCheckpo
   return keysView({
     fingerprint: current === null ? nothing : id(fingerprintOf(current)),
     list,
-    policy: copyable('the trust policy', `${policy.join('\n')}\n`),
+    policy: copyable('the trust policy', `${trustPolicyLines(checkpoint).join('\n')}\n`),
     commands: copyable('the commands of an auditor', commands.join('\n')),
   })
 }
@@ -111,7 +107,9 @@ const keysView =
 channel that this platform does not control</strong>, such as by phone or in a contract: a forged platform would show forged keys here.</p>
 <p>Current fingerprint: {{fingerprint}}</p>
 {{list}}
-<h3 class="h4 mt-3">Trust policy</h3><p>Hand over this text as the file <code>trust.policy</code>. The auditor deletes each line whose fingerprint they cannot confirm.</p>{{policy}}
+<div class="bar mt-3 mb-1"><h3 class="h4 grow mb-0">Trust policy</h3><a class="btn btn-sm" href="/api/v1/log/trust-policy" download>Download trust.policy</a></div>
+<p>Send this file to the auditor, and read the fingerprint to them over the other channel. They delete each line whose fingerprint they cannot confirm;
+<code>svc verify --trust trust.policy</code> and <code>svc report --trust trust.policy</code> accept the rest.</p>{{policy}}
 <h3 class="h4 mt-3">Commands for the auditor</h3><p>Invite them as an auditor first. The first command of the auditor opens a page of this dashboard; the last one contacts no platform.</p>{{commands}}`)
 
 /** Days become the times that the API takes: the last day is included. */

@@ -4,6 +4,7 @@ import {
   hexOf,
   inclusionRanges,
   type Range,
+  trustPolicyLines,
   verifyConsistency,
   verifyInclusion,
 } from '@svc/proof'
@@ -18,6 +19,7 @@ import { findLeaf, hashesOf, type TaskLeaf, TreeError } from '../../publish/stor
 import { taskBelongsToKey } from '../store/tasks.js'
 
 const tag = 'Log'
+const policyType = 'text/plain; charset=utf-8'
 
 export interface ProofParts {
   readonly db: Database
@@ -33,6 +35,26 @@ export const logProofRoutes = [
     access: byReaderOrKey,
     responses: { 200: 'log-checkpoint' },
     handle: (call, parts: ProofParts) => read(call, parts, async (_, latest) => checkpointView(call, parts, latest)),
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/log/trust-policy',
+    summary:
+      'Download the keys of the log as a trust policy, whose fingerprints an auditor compares over another channel',
+    tag,
+    access: byReaderOrKey,
+    responses: {},
+    file: policyType,
+    handle: async (call, parts: ProofParts) => {
+      const { body } = await read(call, parts, async (_, latest) => checkpointView(call, parts, latest))
+      const content = Buffer.from(
+        trustPolicyLines(body)
+          .map((line) => `${line}\n`)
+          .join(''),
+      )
+      const headers = { 'content-disposition': 'attachment; filename="trust.policy"', 'cache-control': 'no-store' }
+      return { status: 200, bytes: { type: policyType, content }, headers }
+    },
   }),
   route({
     method: 'get',
@@ -64,10 +86,10 @@ export const logProofRoutes = [
   }),
 ]
 
-async function read(
+async function read<Body>(
   call: Call,
   { db }: ProofParts,
-  make: (tx: Transaction, latest: StoredCheckpoint) => Promise<unknown>,
+  make: (tx: Transaction, latest: StoredCheckpoint) => Promise<Body>,
 ) {
   return withSnapshot(db, call.scope, async (tx) => {
     const latest = await latestCheckpoint(call.scope, tx)
