@@ -5687,6 +5687,23 @@ export interface TaskSummary {
  */
 export interface TaskTimeline {
   task: TaskSummary
+  /**
+   * When the platform received the task: the period of a bundle that shows it
+   */
+  received: {
+    /**
+     * When its first step was received
+     */
+    first: string
+    /**
+     * When its last step was received
+     */
+    last: string
+    /**
+     * Log index of its last step
+     */
+    last_log_index: number
+  }
   steps: TaskStep[]
   /**
    * The number of steps that match the filters

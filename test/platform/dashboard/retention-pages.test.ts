@@ -64,6 +64,25 @@ describe('the tab Log', () => {
   })
 })
 
+describe('the evidence of a task', () => {
+  it('is downloaded by those who may, and stands next to the command that verifies it', async () => {
+    const command = `npx --no-install svc verify ${team.org_id}-log.zip --trust trust.policy`
+    const text = await vi.waitFor(async () => {
+      const page = await team.look('/tasks/held', 'auditor')
+      expect(page.text).toContain('Download the evidence')
+      expect(page.text).not.toContain('not signed yet')
+      return page.text
+    }, soon)
+    expect(text).toContain(command)
+    const href = /href="([^"]+)" download>Download the evidence/.exec(text)?.[1] ?? ''
+    const bundle = await team.look(href.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&'), 'auditor')
+    const name = `attachment; filename="${team.org_id}-log.zip"`
+    expect([bundle.status, bundle.headers.get('content-disposition')]).toEqual([200, name])
+    const other = (await team.look('/tasks/held', 'member')).text
+    expect([other.includes('/api/v1/log/bundle'), other.includes(command)]).toEqual([false, false])
+  })
+})
+
 describe('the retention', () => {
   it('is changed after a question that says what is deleted', async () => {
     const shorter = await team.look(`${tab}?confirm=retention&days=200`, 'admin')

@@ -101,8 +101,9 @@ describe('the page of a task', () => {
     expect(text).toContain('No alteration was found')
     expect(text).toContain('5 entries were read again: each hash, link and payload matches its record.')
     expect(text).toContain('No signed checkpoint of the log covers the task yet.')
-    expect(text).toMatch(/href="\/api\/v1\/log\/bundle\?from&#x3D;2[^"]+"/)
-    expect((await team.look('/tasks/honest?verify=1', 'member')).text).not.toContain('/api/v1/log/bundle')
+    expect(text).toContain('An auditor verifies the evidence below offline')
+    expect(text).toContain('No checkpoint of the log is signed yet')
+    expect(text).not.toContain('/api/v1/log/bundle')
   })
 
   it('reports a step that never arrived', async () => {

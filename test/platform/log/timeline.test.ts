@@ -109,7 +109,9 @@ describe.skipIf(postgres === null)('the timeline of a task', () => {
   const numbers = ({ steps }: TaskTimeline) => steps.map(({ step }) => step)
 
   it('has every step with its outcome, its effect and its violations', async () => {
-    const { task, steps, ...counts } = await timeline('t')
+    const { task, steps, received, ...counts } = await timeline('t')
+    const at = new Date(now).toISOString()
+    expect(received).toEqual({ first: at, last: at, last_log_index: steps.at(-1)?.log_index })
     expect(task).toMatchObject({ task_id: 't', step_count: 8, status: 'completed', violations: 6 })
     expect(counts).toEqual({ total: 8, violating: 5, previous_cursor: null, next_cursor: null })
     expect(

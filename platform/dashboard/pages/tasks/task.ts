@@ -27,7 +27,7 @@ import type { Shown, Visit } from '../../visit.js'
 import { approvalSummary } from './approvals.js'
 import { tasks } from './list.js'
 import { timeline, type View, verdictOf, views } from './timeline.js'
-import { verificationView } from './verification.js'
+import { evidenceOf, evidenceView, verificationView } from './verification.js'
 
 /** Parameters of the page itself; the others are the filter of the list that it was opened from. */
 const own = ['view', 'only', 'around', 'cursor', 'verify'] as const
@@ -46,18 +46,24 @@ async function show(visit: Visit): Promise<Shown> {
   const view = viewOf(query)
   const here = (values: Own) => address(visit.path, { ...query, verify: undefined, ...values })
   const stepAt = (step: number) => `${here({ around: String(step), cursor: undefined, only: undefined })}#step-${step}`
+  const signed = await signedSize(visit)
+  const evidence = evidenceOf(visit, found, signed)
   const content = page({
     summary: summaryOf(found, violating, stepAt),
     approvals: approvalSummary(gates.steps, gates.total, stepAt, here({ only: 'gates', around: undefined })),
     facts: factsOf(found),
     neighbours: await neighbours(visit, task_id),
-    verification: query.verify === undefined ? nothing : await verification(visit, task_id, path),
+    verification:
+      query.verify === undefined
+        ? nothing
+        : verificationView(await platform.read('verification', api`/api/v1/tasks/${task_id}/verify`)),
+    evidence: evidence === null ? nothing : evidenceView(evidence),
     verify: here({ verify: '1' }),
     tabs: tabsOf(query, view, found.violating, here),
     steps:
       found.steps.length === 0
         ? none({})
-        : timeline(found.steps, { view, marked: query.around, signed: await signedSize(visit), hrefOf: stepAt }),
+        : timeline(found.steps, { view, marked: query.around, signed, hrefOf: stepAt, evidence: evidence?.href ?? '' }),
     pages: pagesOf(found, here),
     late: lateText(found.steps),
     live: found.task.status === 'running' && found.next_cursor === null ? here({}) : '',
@@ -70,7 +76,7 @@ const page = piece(`{{neighbours}}
 {{summary}}{{approvals}}
 <section id="verification" class="card"><div class="card-body"><div class="bar mb-0"><div class="grow"><h2 class="card-title mb-1">Is the record genuine?</h2>
 <span class="text-secondary">Reads every entry of the task again and recomputes its chain of hashes.</span></div>
-<a class="btn" href="{{verify}}#verification" hx-get="{{verify}}" hx-select="#verification" hx-target="#verification" hx-swap="outerHTML">Verify now</a></div>{{verification}}</div></section>
+<a class="btn" href="{{verify}}#verification" hx-get="{{verify}}" hx-select="#verification" hx-target="#verification" hx-swap="outerHTML">Verify now</a></div>{{verification}}{{evidence}}</div></section>
 <section class="card" id="live"{{#if live}} hx-get="{{live}}" hx-trigger="every 5s" hx-select="#live" hx-target="#live" hx-swap="outerHTML"{{/if}}>
 <div class="card-header bar mb-0"><h2 class="card-title grow">Steps</h2>{{tabs}}</div>
 {{#if late}}<div class="card-body py-2 text-secondary">{{late}}</div>{{/if}}{{steps}}
@@ -242,12 +248,5 @@ function pagesOf({ steps, total, previous_cursor, next_cursor }: TaskTimeline, h
 const pages =
   piece(`<span>{{shown}} of {{count}}</span><span class="btn-list push">{{#if first}}<a class="btn btn-sm" href="{{first}}">First steps</a>{{/if}}
 {{#if previous}}<a class="btn btn-sm" href="{{previous}}">Earlier steps</a>{{/if}}{{#if next}}<a class="btn btn-sm" href="{{next}}">Later steps</a>{{/if}}</span>`)
-
-async function verification({ api: { read, may } }: Visit, task_id: string, path: string): Promise<Html> {
-  const checked = await read('verification', api`/api/v1/tasks/${task_id}/verify`)
-  const { steps } = await read('task-timeline', path, { limit: '1' })
-  const bundle = address('/api/v1/log/bundle', { from: steps[0]?.received_at })
-  return verificationView(checked, may('get', '/api/v1/log/bundle') ? bundle : '')
-}
 
 export const taskPage: DashboardPage = { path: '/tasks/:task_id', show }

@@ -29,6 +29,8 @@ export interface Shape {
   readonly signed: number
   /** The address of a step of the task. */
   readonly hrefOf: (step: number) => string
+  /** The address of the evidence of the task; '' without one. */
+  readonly evidence: string
 }
 
 /** The steps as a list. */
@@ -39,6 +41,7 @@ export function timeline(steps: readonly TaskStep[], shape: Shape): Html {
       marked: isMarked(step, shape),
       is_violating: step.violations.length > 0,
       approval: approvalOf(step.approval, shape.hrefOf),
+      evidence: shape.evidence,
       violations: step.violations.map((violation) => violationOf(violation, shape)),
       body: bodyOf(step, shape),
     })),
@@ -49,7 +52,7 @@ const list = piece(`<ol class="timeline-list">
 {{#each steps}}<li id="step-{{number}}" class="{{#if is_violating}}bad{{/if}}{{#if marked}} marked{{/if}}">
 <div class="step-head"><span class="step-number">{{number}}</span><strong>{{name}}</strong> <span class="text-secondary">{{what}}</span> {{verdict}}<span class="push">{{at}}</span></div>
 {{#if summary}}<div class="step-summary text-secondary"><bdi>{{summary}}</bdi></div>{{/if}}
-{{#if approval}}<div class="step-approval">{{approval}}</div>{{/if}}
+{{#if approval}}<div class="step-approval">{{approval}}{{#if evidence}} · <a class="text-link" href="{{evidence}}" download>Evidence</a>{{/if}}</div>{{/if}}
 {{#each violations}}<div class="step-violation"><div>{{severity}} {{policy}} {{mode}}</div>
 <p class="lines mb-1"><bdi>{{reason}}</bdi></p>{{#if remedy}}<p class="lines mb-1"><strong>What would make it right:</strong> <bdi>{{remedy}}</bdi></p>{{/if}}
 <div class="small">{{#if evidence}}Because of {{evidence}}. {{/if}}{{incident}}</div></div>

@@ -1,10 +1,13 @@
-// The check of the record of a task, whose result is shown on the page.
-import type { Verification } from '@svc/schemas'
-import { counted, type Html, piece } from '../../views/html.js'
+// The check of the record of a task, whose result is shown on the page, and the evidence to verify elsewhere.
+import type { TaskTimeline, Verification } from '@svc/schemas'
+import { address } from '../../paths.js'
+import { counted, type Html, piece, time } from '../../views/html.js'
 import { sentenceOf } from '../../views/page.js'
+import { copyable } from '../../views/pieces.js'
+import type { Visit } from '../../visit.js'
 
 /** The result of a verification in sentences, each of which is true by itself. */
-export function verificationView(checked: Verification, bundle: string): Html {
+export function verificationView(checked: Verification): Html {
   const { entries, integrity, sequence, anchoring, payloads } = checked
   const { first_bad } = integrity
   return view({
@@ -19,7 +22,6 @@ export function verificationView(checked: Verification, bundle: string): Html {
     findings: [...sequence.issues, ...sequence.warnings].map(({ step, message }) => `Step ${step}: ${message}`),
     anchoring: anchored[anchoring],
     payloads: `${counted(payloads.present, 'payload is', 'payloads are')} kept${payloads.erased === 0 ? '' : `, ${counted(payloads.erased, 'payload was', 'payloads were')} erased`}.`,
-    bundle,
   })
 }
 
@@ -38,7 +40,48 @@ const view = piece(`<div class="alert mt-3 mb-0 {{#if ok}}alert-success{{else}}a
 {{#if bad}}<p class="mb-1"><strong><bdi>{{bad}}</bdi></strong></p>{{/if}}
 <p class="mb-1">{{entries}} {{payloads}} {{anchoring}}</p><p class="mb-1"><bdi>{{sequence}}</bdi></p>
 {{#if findings}}<ul class="mb-1">{{#each findings}}<li><bdi>{{this}}</bdi></li>{{/each}}</ul>{{/if}}
-<p class="mb-0 small">The platform checked itself here. {{#if bundle}}<a class="text-link" href="{{bundle}}">Download the evidence</a> and verify it offline with
-<code>npx --no-install svc verify FILE --trust trust.policy</code>. The page <a class="text-link" href="/settings/log">Settings, Log</a> shows the
-trust policy and how to compare its key.{{else}}An auditor of the workspace can download the evidence, and verify it offline.{{/if}}</p></div></div>
+<p class="mb-0 small">The platform checked itself here. An auditor verifies the evidence below offline, without this platform.</p></div></div>
+`)
+
+export interface Evidence {
+  /** The address of the bundle; '' while no checkpoint covers the task. */
+  readonly href: string
+  readonly command: string
+  readonly received: TaskTimeline['received']
+  readonly is_whole: boolean
+}
+
+/** The bundle that shows a task; null for a person who may not download it. Entries below the log index `signed` are signed. */
+export function evidenceOf(
+  { api: { may }, person }: Visit,
+  { received }: Pick<TaskTimeline, 'received'>,
+  signed: number,
+): Evidence | null {
+  if (!may('get', '/api/v1/log/bundle')) return null
+  const to = new Date(Date.parse(received.last) + 1).toISOString()
+  return {
+    href: signed === 0 ? '' : address('/api/v1/log/bundle', { from: received.first, to }),
+    command: `npx --no-install svc verify ${person.org_id}-log.zip --trust trust.policy`,
+    received,
+    is_whole: received.last_log_index < signed,
+  }
+}
+
+export function evidenceView({ href, command, received: { first, last }, is_whole }: Evidence): Html {
+  return evidence({
+    href,
+    command: copyable('the command that verifies the evidence', command),
+    first: time(first),
+    last: time(last),
+    is_whole,
+  })
+}
+
+const evidence =
+  piece(`<hr class="my-3"><div class="bar mb-2"><div class="grow"><h3 class="card-title mb-1">Take the evidence away</h3>
+<span class="text-secondary">A bundle is a period of the log: this one holds every entry of the workspace that was received from {{first}} to {{last}}, the
+whole task among them.</span></div>{{#if href}}<a class="btn" href="{{href}}" download>Download the evidence</a>{{/if}}</div>
+{{#if is_whole}}{{else}}<p class="mb-2">{{#if href}}The newest steps of the task are not signed yet, and the bundle lacks them: download it again in some seconds.{{else}}No checkpoint of the log is signed yet: come back in some seconds.{{/if}}</p>{{/if}}
+<p class="mb-1">Verify it offline, with the file <a class="text-link" href="/api/v1/log/trust-policy" download>trust.policy</a>, whose fingerprints are compared over
+<a class="text-link" href="/settings/log">another channel</a>:</p>{{command}}
 `)

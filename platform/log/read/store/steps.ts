@@ -71,8 +71,10 @@ export async function readTimeline(
   const entries = await readEntries(scope, tx, found)
   const shown = await withViolations(scope, tx, task_id, entries)
   const approvals = filter.approvals === 'true' ? await readApprovals(scope, tx, entries, maxApart) : null
+  const { first_received_at: first, last_received_at: last, last_log_index } = head
   return {
     task,
+    received: { first, last, last_log_index },
     steps: shown.map((step) => ({ ...step, ...approvalAt(approvals, step.log_index) })),
     total: await countSteps(tx, head, steps, filter, violating),
     violating,
