@@ -79,6 +79,7 @@ async function addressesOf(): Promise<string[]> {
 }
 
 function queriesOf(filter: Filter): Record<string, string>[] {
+  if (filter.kind === 'agent') return []
   const { name } = filter
   if (!('values' in filter)) return [{ [name]: filter.kind === 'day' ? '2026-01-20' : '1' }]
   return filter.values.map((value) => ({ [name]: typeof value === 'string' ? value : value[0] }))

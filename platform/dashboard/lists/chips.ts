@@ -5,11 +5,15 @@ import { nameOf } from '../agents.js'
 import { address, api } from '../paths.js'
 import { type Html, nothing, piece } from '../views/html.js'
 import type { Visit } from '../visit.js'
-import type { Listing } from './listing.js'
+import type { Listing, NamedFilter } from './listing.js'
 import { isPreset } from './views.js'
 
+interface Shown extends Listing<never> {
+  readonly filters: readonly NamedFilter[]
+}
+
 /** The chips; nothing where a preset that is marked says the same. */
-export async function chipsOf(visit: Visit, listing: Listing<never>, filter: Query): Promise<Html> {
+export async function chipsOf(visit: Visit, listing: Shown, filter: Query): Promise<Html> {
   const names = new Set(listing.filters.map(({ name }) => name))
   const others = Object.entries(filter).filter(([name]) => !names.has(name))
   if (others.length === 0 || isPreset(listing, filter)) return nothing

@@ -1,11 +1,13 @@
 // The page of a list.
+import type { Agent } from '@svc/schemas'
 import type { Query } from '../../http/query.js'
+import { agentsOf, nameOf } from '../agents.js'
 import type { DashboardPage } from '../page.js'
 import { address, filterIn } from '../paths.js'
 import { counted, type Html, link, nothing, number, piece, text } from '../views/html.js'
 import type { Shown, Visit } from '../visit.js'
 import { chipsOf } from './chips.js'
-import { type Column, type Filter, type Listing, type Rows, readRows } from './listing.js'
+import { type Column, type Listing, type NamedFilter, type Rows, readRows } from './listing.js'
 import { pillsOf, viewActs, viewsOf } from './views.js'
 
 /** The page of a list; `acts` are those of its bulk form. */
@@ -34,12 +36,13 @@ export async function listOf<Row>(visit: Visit, listing: Listing<Row>): Promise<
     viewsOf(visit, listing),
   ])
   const all = typeof listing.columns === 'function' ? await listing.columns(visit) : listing.columns
+  const filters = await filtersOf(visit, listing, filter)
   const columns = all.filter(({ may }) => may?.(visit) !== false)
   return list({
     above: (await above?.(visit)) ?? nothing,
     pills: pillsOf(visit, listing, views, filter),
-    controls: controlsOf(listing, filter),
-    chips: await chipsOf(visit, listing, filter),
+    controls: controlsOf(listing, filters, filter),
+    chips: await chipsOf(visit, { ...listing, filters }, filter),
     table: found.rows.length === 0 ? emptyOf(listing, filter, page) : tableOf(visit, listing, columns, found, filter),
     count: countText(found, Number(skip)),
     pages: pagesOf(listing, found, filter, page),
@@ -55,7 +58,33 @@ const list = piece(`{{above}}{{pills}}{{controls}}{{chips}}
 <span class="push">Download all: <a href="{{csv}}" download>CSV</a> · <a href="{{json}}" download>JSON</a></span></div></section>
 `)
 
-function controlsOf({ filters, path }: Listing<never>, filter: Query): Html {
+/** The controls by name; agents as a select where one request lists them. */
+async function filtersOf(visit: Visit, { filters }: Listing<never>, filter: Query): Promise<NamedFilter[]> {
+  const named = filters.map(async (one): Promise<NamedFilter> => {
+    if (one.kind !== 'agent') return one
+    const { listed, complete } = await agentsOf(visit)
+    if (!complete) return { kind: 'text', name: 'agent_key', label: 'Agent key' }
+    const values = listed.map((agent) => [agent.agent_id, labelIn(listed, agent)] as const)
+    const { agent_id } = filter
+    const isListed = agent_id === undefined || listed.some((agent) => agent.agent_id === agent_id)
+    const all = isListed ? values : [...values, [agent_id, agent_id] as const]
+    return {
+      kind: 'choice',
+      name: 'agent_id',
+      label: 'Agent',
+      values: all.toSorted(([, a], [, b]) => (a < b ? -1 : 1)),
+    }
+  })
+  return Promise.all(named)
+}
+
+/** The name, with the key where another agent has the same name. */
+function labelIn(agents: readonly Agent[], agent: Agent): string {
+  const name = nameOf(agent)
+  return agents.some((one) => one !== agent && nameOf(one) === name) ? `${name} (${agent.agent_key})` : name
+}
+
+function controlsOf({ path }: Listing<never>, filters: readonly NamedFilter[], filter: Query): Html {
   const names = new Set(filters.map(({ name }) => name))
   const hidden = Object.entries(filter).filter(([name]) => !names.has(name))
   if (filters.length === 0) return nothing
@@ -86,7 +115,7 @@ const checks = piece(`<fieldset class="checks"><legend class="form-label">{{labe
 {{#each values}}<label class="form-check form-check-inline"><input class="form-check-input" type="checkbox" name="{{../name}}" value="{{value}}"{{#if on}} checked{{/if}}>
 <span class="form-check-label">{{label}}</span></label>{{/each}}</fieldset>`)
 
-function control(filter: Filter, value: string): Html {
+function control(filter: NamedFilter, value: string): Html {
   const { name, label } = filter
   if (!('values' in filter))
     return input({

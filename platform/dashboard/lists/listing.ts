@@ -16,6 +16,10 @@ export interface Column<Row> {
 
 /** A control above the list; `name` is the parameter of the endpoint. */
 export type Filter =
+  /** Agents by name: `agent_id`, or `agent_key` where there are too many for a select. */
+  { readonly kind: 'agent' } | NamedFilter
+
+export type NamedFilter =
   | { readonly kind: 'text' | 'day'; readonly name: string; readonly label: string }
   | { readonly kind: 'choice' | 'choices'; readonly name: string; readonly label: string; readonly values: Values }
 
@@ -69,7 +73,7 @@ export interface Rows<Row> {
 
 /** The filter of an address, as the endpoint takes it: days become times in UTC. */
 export function endpointQuery({ filters }: Listing<never>, filter: Query): Query {
-  const days = new Set(filters.filter(({ kind }) => kind === 'day').map(({ name }) => name))
+  const days = new Set(filters.flatMap((one) => (one.kind === 'day' ? [one.name] : [])))
   const given = Object.entries(filter).map(([name, value]) => [name, days.has(name) ? timeOf(name, value) : value])
   return Object.fromEntries(given)
 }

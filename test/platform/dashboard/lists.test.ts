@@ -51,7 +51,8 @@ describe.each(lists)('the list $path', ({ path, listing }) => {
   })
 
   it('keeps the value of each filter in its control, and removes empty ones from the address', async () => {
-    for (const filter of listing.filters) {
+    for (const one of listing.filters) {
+      const filter = one.kind === 'agent' ? ({ kind: 'text', name: 'agent_id' } as const) : one
       const [value] = 'values' in filter ? filter.values.map((one) => (typeof one === 'string' ? one : one[0])) : []
       const wanted = value ?? (filter.kind === 'day' ? '2026-01-05' : '1')
       const { status, text } = await team.look(`${path}?${filter.name}=${wanted}`)
@@ -93,10 +94,10 @@ describe('the list of tasks', () => {
   })
 
   it('shows a filter without a control as a chip, which a link removes', async () => {
-    const { text } = await team.look('/tasks?agent_id=absent&environment=test')
+    const { text } = await team.look('/steps?agent_id=absent&step_type=step.gate')
     expect(text).toContain('Nothing matches this filter.')
     expect(text).toContain('<bdi>agent id: absent</bdi>')
-    expect(text).toContain('href="/tasks?environment&#x3D;test" aria-label="Remove the filter agent id: absent"')
+    expect(text).toContain('href="/steps?step_type&#x3D;step.gate" aria-label="Remove the filter agent id: absent"')
   })
 
   it.each(['csv', 'json'])('downloads all 1,200 rows as %s, whole, in order, in parts', async (format) => {
@@ -159,4 +160,43 @@ describe('the files of a page', () => {
       expect((await team.look(path)).status).toBe(404)
     },
   )
+})
+
+describe('the filter of agents', () => {
+  const register = async (count: number) => {
+    for (let n = 1; n <= count; n += 1) {
+      const body = { agent_key: `k${n}`, name: n <= 2 ? 'Twin' : `Agent ${n}`, owner_id: 'o', purpose: 'p' }
+      expect((await team.platform.call('POST', '/api/v1/agents', { as: 'key', body })).status).toBeLessThan(300)
+    }
+  }
+  const log = (agent_key: string, task_id: string) =>
+    team.platform.call('POST', '/api/v1/logs', {
+      as: 'key',
+      body: { agent_key, task_id, step: 1, step_type: 'step.model', timestamp: '2026-01-05T09:00:00Z' },
+    })
+
+  it('is a select of names, with the key where two are the same, and selects the tasks of one', async () => {
+    await register(3)
+    await log('k3', 'of-k3')
+    const { text } = await team.look('/tasks')
+    const options = [...text.matchAll(/<option value="(ag_[^"]+)">([^<]+)<\/option>/g)].map(([, id, name]) => [
+      name,
+      id,
+    ])
+    expect(options.map(([name]) => name)).toEqual(expect.arrayContaining(['Agent 3', 'Twin (k1)', 'Twin (k2)']))
+    const [, id = ''] = options.find(([name]) => name === 'Agent 3') ?? []
+    const found = (await team.look(`/tasks?agent_id=${id}`)).text
+    expect([rowsIn(found), found.includes('of-k3'), found.includes(`value="${id}" selected`)]).toEqual([1, true, true])
+    expect(found).not.toContain('aria-label="Further filters"')
+  })
+
+  it('is a field for the key where the workspace has more agents than one request lists', async () => {
+    await register(201)
+    const { text } = await team.look('/tasks')
+    expect(text).toContain('name="agent_key"')
+    expect(text).not.toContain('name="agent_id"')
+    const found = (await team.look('/tasks?agent_key=k3')).text
+    expect([rowsIn(found), found.includes('of-k3')]).toEqual([1, true])
+    expect((await team.look('/tasks?agent_key=absent')).text).toContain('Nothing matches this filter.')
+  })
 })

@@ -19,6 +19,7 @@ export const tasks: Listing<TaskSummary> = {
   above: async () => tabs('tasks'),
   filters: [
     { kind: 'text', name: 'q', label: 'Task id begins with' },
+    { kind: 'agent' },
     { kind: 'choice', name: 'status', label: 'Status', values: ['error', 'completed', 'running'] },
     {
       kind: 'choice',

@@ -63,6 +63,7 @@ export const logRoutes = [
       limit: parameters.limit(100, 20),
       cursor: parameters.cursor,
       agent_id: parameters.text('one agent'),
+      agent_key: parameters.text('agents with this key'),
       environment: parameters.text('environment of the agent'),
       unfinished: parameters.flag('no end within the timeout'),
       violating: parameters.flag('a step of it violates a policy'),

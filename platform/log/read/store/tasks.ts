@@ -4,6 +4,7 @@ import { type TaskSummary, taskStatus } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import {
   beginning,
+  type Condition,
   equal,
   type List,
   neighbours,
@@ -23,6 +24,7 @@ import { publishedRoots } from '../../publish/store/checkpoints.js'
 
 interface TaskFilter {
   readonly agent_id?: string
+  readonly agent_key?: string
   readonly environment?: string
   readonly status?: string
   readonly unfinished?: string
@@ -119,7 +121,7 @@ function matching(scope: Scope, filter: TaskFilter, { first, end, since }: Perio
     .where(within('last_log_index', { first }))
     .where(within('first_log_index', { end }))
     .where(beginning('task_id', filter.q))
-  if (filter.environment !== undefined) tasks.whereIn('agent_id', agentsIn(scope, filter.environment))
+  tasks.where(ofAgents(scope, filter))
   for (const condition of [statusSql[filter.status ?? ''], violatingSql[filter.violating ?? '']])
     if (condition !== undefined) tasks.whereRaw(condition)
   if (filter.unfinished === 'true') tasks.whereRaw(running).where('last_log_index', '<', since)
@@ -127,8 +129,12 @@ function matching(scope: Scope, filter: TaskFilter, { first, end, since }: Perio
   return tasks
 }
 
-function agentsIn(scope: Scope, environment: string): List {
-  return rowsOf(scope, 'agents').where({ environment }).select('agent_id')
+/** By what the agents of the tasks are. */
+function ofAgents(scope: Scope, { agent_key, environment }: TaskFilter): Condition {
+  return (tasks) => {
+    if (agent_key === undefined && environment === undefined) return
+    tasks.whereIn('agent_id', rowsOf(scope, 'agents').where(equal({ agent_key, environment })).select('agent_id'))
+  }
 }
 
 const countSql: Readonly<Record<string, string>> = {
@@ -152,9 +158,9 @@ async function countTasks(scope: Scope, tx: Transaction, filter: TaskFilter, per
   return (await keptTotal(scope, tx, filter)) - (await total(tx, later))
 }
 
-function keptTotal(scope: Scope, tx: Transaction, { agent_id, environment, status }: TaskFilter): Promise<number> {
-  const counts = rowsOf(scope, 'task_counts').where(equal({ agent_id }))
-  if (environment !== undefined) counts.whereIn('agent_id', agentsIn(scope, environment))
+function keptTotal(scope: Scope, tx: Transaction, filter: TaskFilter): Promise<number> {
+  const { agent_id, status } = filter
+  const counts = rowsOf(scope, 'task_counts').where(equal({ agent_id })).where(ofAgents(scope, filter))
   return total(tx, counts, `sum(${countSql[status ?? 'all']})`)
 }
 
