@@ -121,6 +121,17 @@ export function number(value: number): string {
   return value.toLocaleString('en')
 }
 
+/** A length of time in its two largest units. */
+export function duration(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`
+  const minutes = Math.round(seconds / 60)
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 48) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`
+  const days = Math.floor(hours / 24)
+  return hours % 24 === 0 ? `${number(days)} days` : `${number(days)} days ${hours % 24} h`
+}
+
 /** `1 step`, `2 steps`. */
 export function counted(value: number, one: string, many = `${one}s`): string {
   return `${number(value)} ${value === 1 ? one : many}`

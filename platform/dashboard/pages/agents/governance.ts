@@ -1,9 +1,9 @@
 // Whether an agent is governed, since when, and the states of its engines over time.
 import type { Agent, AgentGovernance, EngineIntervals } from '@svc/schemas'
 import { api } from '../../paths.js'
-import { badge, counted, type Html, hash, joined, nothing, piece, text, time } from '../../views/html.js'
+import { badge, counted, duration, type Html, hash, joined, nothing, piece, text, time } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
-import { duration, governance, loadState, reasons, remedies } from './words.js'
+import { governance, loadState, reasons, remedies } from './words.js'
 
 /** States of engines that are shown. */
 const maxIntervals = 20

@@ -1,6 +1,6 @@
 // The states of agents and their engines, in words for people.
 import type { Agent, EngineIntervals } from '@svc/schemas'
-import { badge, type Html, joined, nothing, number, type Tone, text, time } from '../../views/html.js'
+import { badge, type Html, joined, nothing, type Tone, text, time } from '../../views/html.js'
 
 type Governance = NonNullable<Agent['governance']>
 type Reason = NonNullable<Governance['reason']>
@@ -71,15 +71,4 @@ export function riskLevel(agent: Agent): Html {
     text(level),
     waits_for_confirmation === true ? badge(`${declared} waits for confirmation`, 'yellow') : nothing,
   ])
-}
-
-/** A length of time in its two largest units. */
-export function duration(seconds: number): string {
-  if (seconds < 60) return `${seconds} s`
-  const minutes = Math.round(seconds / 60)
-  if (minutes < 60) return `${minutes} min`
-  const hours = Math.floor(minutes / 60)
-  if (hours < 48) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`
-  const days = Math.floor(hours / 24)
-  return hours % 24 === 0 ? `${number(days)} days` : `${number(days)} days ${hours % 24} h`
 }

@@ -11,6 +11,7 @@ import { address, api, paths } from '../../paths.js'
 import {
   badge,
   counted,
+  duration,
   type Html,
   id,
   joined,
@@ -195,9 +196,7 @@ function factsOf({ task, violating }: TaskTimeline) {
 /** Between the times that the sender claims for the first and the last step. */
 function durationOf({ first_ts, last_ts }: TaskSummary): string {
   const seconds = Math.round((Date.parse(last_ts) - Date.parse(first_ts)) / 1000)
-  if (!(seconds >= 0)) return ''
-  if (seconds < 120) return `${seconds} s`
-  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${number(Math.round(seconds / 3600))} h`
+  return seconds >= 0 ? duration(seconds) : ''
 }
 
 /** Links to the tasks before and after this one in the list that it was opened from. */
