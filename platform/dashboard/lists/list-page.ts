@@ -4,7 +4,7 @@ import type { Query } from '../../http/query.js'
 import { agentsOf, nameOf } from '../agents.js'
 import type { DashboardPage } from '../page.js'
 import { address, filterIn } from '../paths.js'
-import { counted, type Html, link, nothing, number, piece, text } from '../views/html.js'
+import { countedOrNone, type Html, link, nothing, number, piece, text } from '../views/html.js'
 import type { Shown, Visit } from '../visit.js'
 import { chipsOf } from './chips.js'
 import { type Column, type Listing, type NamedFilter, type Rows, readRows } from './listing.js'
@@ -178,9 +178,9 @@ function emptyOf({ empty, path }: Listing<never>, filter: Query, page: Query): H
 const emptyView = piece('<div class="empty-state"><p>{{text}}</p>{{link}}</div>')
 
 function countText({ rows, total }: Rows<unknown>, skipped: number): Html {
-  if (total === null) return text(counted(rows.length, 'row on this page', 'rows on this page'))
+  if (total === null) return text(countedOrNone(rows.length, 'row on this page', 'rows on this page'))
   if (skipped > 0) return text(`${number(skipped + 1)} to ${number(skipped + rows.length)} of ${number(total)}`)
-  return text(rows.length < total ? `${number(rows.length)} of ${number(total)}` : counted(total, 'row'))
+  return text(rows.length < total ? `${number(rows.length)} of ${number(total)}` : countedOrNone(total, 'row'))
 }
 
 function pagesOf(

@@ -137,6 +137,11 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${number(value)} ${value === 1 ? one : many}`
 }
 
+/** Like `counted`, with a word for none: `no steps`. */
+export function countedOrNone(value: number, one: string, many = `${one}s`): string {
+  return value === 0 ? `no ${many}` : counted(value, one, many)
+}
+
 /** A sentence of ours in which backticks mark code. */
 export function ticked(sentence: string): Html {
   const parts = sentence

@@ -170,7 +170,7 @@ describe('the pages of repositories', () => {
     const made = await team.press(at, { act: 'connect', url, branch: 'main' }, 'admin')
     expect(made.location).toMatch(/^\/manifests\/repositories\/\d+$/)
     const page = made.location ?? ''
-    expect(await shown(page)).toMatch(/main.*1 file.*0 assignments/)
+    expect(await shown(page)).toMatch(/main.*1 file.*no assignments/)
     expect(await shown('/manifests/repositories')).toContain(url)
     expect((await team.press(page, { act: 'resync' }, 'member')).location).toBe(page)
     const secret = await team.press(page, { act: 'webhook' }, 'admin')

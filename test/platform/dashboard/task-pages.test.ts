@@ -73,6 +73,13 @@ describe('the page of a task', () => {
     expect((await team.look('/tasks/honest?view=json')).text).toContain('&quot;prev_hash&quot;: &quot;&quot;')
   })
 
+  it('has words for no steps', async () => {
+    expect((await team.look('/tasks/honest?only=violating')).text).toContain('no steps match')
+    expect((await team.look('/tasks?q=absent')).text).toContain('no rows')
+    for (const path of ['/tasks/honest?only=violating', '/tasks?q=absent', '/stops', '/'])
+      expect((await team.look(path)).text).not.toMatch(/>0 (of|row|step|violation)/)
+  })
+
   it('marks the step that a link led to', async () => {
     const { text } = await team.look('/tasks/wrong?around=4')
     expect(text.match(/<li id="step-\d+" class="[^"]*marked"/g)).toEqual(['<li id="step-4" class="bad marked"'])
@@ -125,7 +132,7 @@ describe('the page of a task', () => {
     expect(text).toContain('Its payload was erased; its hash stays in the chain.')
     expect(text).not.toContain('secret')
     const checked = await team.look('/tasks/erased?verify=1')
-    expect(checked.text).toMatch(/0 payloads are kept, 2 payloads were erased/)
+    expect(checked.text).toContain('No payloads are kept, 2 payloads were erased.')
   })
 
   it('shows hostile texts as texts', async () => {

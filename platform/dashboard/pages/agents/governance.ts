@@ -1,7 +1,19 @@
 // Whether an agent is governed, since when, and the states of its engines over time.
 import type { Agent, AgentGovernance, EngineIntervals } from '@svc/schemas'
 import { api } from '../../paths.js'
-import { badge, counted, duration, type Html, hash, joined, nothing, piece, text, time } from '../../views/html.js'
+import {
+  badge,
+  counted,
+  countedOrNone,
+  duration,
+  type Html,
+  hash,
+  joined,
+  nothing,
+  piece,
+  text,
+  time,
+} from '../../views/html.js'
 import type { Visit } from '../../visit.js'
 import { governance, loadState, reasons, remedies } from './words.js'
 
@@ -66,7 +78,7 @@ function sinceOf({ governance: now, created_at }: Agent, { from, to, intervals, 
 function engineOf({ engine }: Agent): Html {
   if (engine?.last_seen == null) return nothing
   const policies =
-    engine.policy_count === null ? '' : `, ${counted(engine.policy_count, 'policy', 'policies')} in effect`
+    engine.policy_count === null ? '' : `, ${countedOrNone(engine.policy_count, 'policy', 'policies')} in effect`
   return joined([text(`Engine ${engine.version ?? ''}${policies}, last heartbeat`), time(engine.last_seen)])
 }
 

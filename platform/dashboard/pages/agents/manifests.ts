@@ -1,7 +1,7 @@
 // The manifests that govern an agent, with their versions, and the policies that apply.
 import type { Agent, Assignment } from '@svc/schemas'
 import { paths } from '../../paths.js'
-import { counted, type Html, hash, joined, link, piece, text, time } from '../../views/html.js'
+import { countedOrNone, type Html, hash, joined, link, piece, text, time } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
 import { assignmentState, releaseOf } from '../manifests/words.js'
 
@@ -14,8 +14,8 @@ export async function manifestsOf({ api: { read, may } }: Visit, { agent_id }: A
   ])
   return section({
     rows: assignments.map(rowOf),
-    policies: link(paths.policies(enabled), counted(policies.total, 'policy', 'policies')),
-    all: link(paths.manifests({ agent_id }), counted(total, 'manifest')),
+    policies: link(paths.policies(enabled), countedOrNone(policies.total, 'policy', 'policies')),
+    all: link(paths.manifests({ agent_id }), countedOrNone(total, 'manifest')),
     assign: may('post', '/api/v1/assignments') ? link(paths.manifest_files(), 'Assign a manifest') : '',
   })
 }

@@ -1,7 +1,7 @@
 // The policies of an assignment, each with its line in the manifest.
 import type { Assignment, Policy } from '@svc/schemas'
 import { api, paths } from '../../paths.js'
-import { badge, counted, type Html, joined, link, nothing, piece, severity } from '../../views/html.js'
+import { badge, countedOrNone, type Html, joined, link, nothing, piece, severity } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
 
 /** More policies than a manifest of this size are shown by the list of policies. */
@@ -22,7 +22,7 @@ export async function policiesOf({ api: { read } }: Visit, assignment: Assignmen
       state: stateOf(policy),
       line: lineOf(id, manifest_sha, lines[policy.name]),
     })),
-    all: link(paths.policies(filter), counted(total, 'policy', 'policies')),
+    all: link(paths.policies(filter), countedOrNone(total, 'policy', 'policies')),
     others: link(
       paths.policies({ agent_id, manifest_id, enabled: 'false' }),
       'Disabled ones and those of earlier versions',

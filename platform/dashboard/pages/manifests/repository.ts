@@ -3,7 +3,7 @@ import type { Repository } from '@svc/schemas'
 import type { DashboardPage } from '../../page.js'
 import { address, api, paths } from '../../paths.js'
 import { peopleOf } from '../../people.js'
-import { counted, type Html, hash, joined, link, piece, text, time } from '../../views/html.js'
+import { countedOrNone, type Html, hash, joined, link, piece, text, time } from '../../views/html.js'
 import { facts, question } from '../../views/pieces.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
 import { conditionsView, repositoryName, repositoryState } from './words.js'
@@ -31,8 +31,8 @@ async function show(visit: Visit): Promise<Shown> {
     ['Visibility', text(repository.visibility)],
     ['Commit', last_commit_sha === null ? text('not read yet') : hash(last_commit_sha)],
     ['Last read', last_checked_at === null ? text('not yet') : time(last_checked_at)],
-    ['Manifests', link(paths.manifest_files({ repo_id: id }), counted(files.total, 'file'))],
-    ['Assignments', link(paths.manifests({ repo_id: id }), counted(assignments.total, 'assignment'))],
+    ['Manifests', link(paths.manifest_files({ repo_id: id }), countedOrNone(files.total, 'file'))],
+    ['Assignments', link(paths.manifests({ repo_id: id }), countedOrNone(assignments.total, 'assignment'))],
     ['Access', text(accessOf(repository))],
     ['Webhook', text(repository.has_webhook ? 'a secret exists' : 'none')],
     ['Connected', joined([time(created_at), text('by'), nameOf(created_by)])],
@@ -90,7 +90,7 @@ function removal(visit: Visit, repository: Repository, assigned: number): Shown 
           back: paths.repository(id),
         })
       : assignedView({
-          assigned: link(paths.manifests({ repo_id: id }), counted(assigned, 'assignment')),
+          assigned: link(paths.manifests({ repo_id: id }), countedOrNone(assigned, 'assignment')),
           back: paths.repository(id),
         })
   return { title: repositoryName(repository), place: 'manifests', content: content.toHTML() }

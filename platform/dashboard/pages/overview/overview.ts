@@ -5,7 +5,7 @@ import type { Activity, Incident, Overview } from '@svc/schemas'
 import { agentLink } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { paths } from '../../paths.js'
-import { chart, counted, link, number, piece, severity, state, text, time } from '../../views/html.js'
+import { chart, counted, countedOrNone, link, number, piece, severity, state, text, time } from '../../views/html.js'
 import type { Shown, Visit } from '../../visit.js'
 import { duties } from './duties.js'
 import { firstRun, latestTask, showCommands } from './first-run.js'
@@ -63,8 +63,8 @@ async function activityOf({ days, steps, violations }: Activity) {
   const tasksFrom = (query: Readonly<Record<string, string>>): string => paths.tasks({ from: first?.date, ...query })
   return {
     days: days.length,
-    steps: link(tasksFrom({}), counted(steps, 'step')),
-    violations: link(tasksFrom({ violating: 'true' }), counted(violations, 'violation')),
+    steps: link(tasksFrom({}), steps === 0 ? 'No steps' : counted(steps, 'step')),
+    violations: link(tasksFrom({ violating: 'true' }), countedOrNone(violations, 'violation')),
     chart:
       steps === 0
         ? text('No step was recorded in this time.')

@@ -2,7 +2,7 @@
 import { PlatformError } from '../../../errors.js'
 import { paths } from '../../paths.js'
 import type { Named } from '../../people.js'
-import { counted, type Html, id, link, number, piece, text, time } from '../../views/html.js'
+import { counted, countedOrNone, type Html, id, link, number, piece, text, time } from '../../views/html.js'
 import { card, facts, question, table } from '../../views/pieces.js'
 import { type Act, type Fields, field, type Visit } from '../../visit.js'
 import { erasedText } from './holds.js'
@@ -32,7 +32,7 @@ export async function erasureCard({ api: calls, csrf, form }: Visit, nameOf: Nam
     erasureView({
       csrf,
       list,
-      all: link(paths.erasures(), counted(total, 'erasure')),
+      all: link(paths.erasures(), countedOrNone(total, 'erasure')),
       mayErase: calls.may('post', '/api/v1/erasures'),
       bySubject: value('by') === 'subject',
       value: value('value'),

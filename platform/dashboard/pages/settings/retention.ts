@@ -3,7 +3,7 @@ import type { Hold, Prune, Retention } from '@svc/schemas'
 import type { DashboardPage } from '../../page.js'
 import { address, api, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
-import { counted, type Html, hash, link, nothing, number, piece, text, time } from '../../views/html.js'
+import { counted, countedOrNone, type Html, hash, link, nothing, number, piece, text, time } from '../../views/html.js'
 import { card, type Question, question, table } from '../../views/pieces.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
 import { askErasure, eraseNow, erasureCard } from './erasure.js'
@@ -129,7 +129,7 @@ function holdsView(
     holds,
     'No hold is active.',
   )
-  const active = link(paths.holds({ on: 'true' }), counted(total, 'active hold'))
+  const active = link(paths.holds({ on: 'true' }), countedOrNone(total, 'active hold'))
   const all = link(paths.holds(), 'all holds')
   const typed = { task_id: field(form, 'act') === 'hold' ? field(form, 'task_id') : '', reason: field(form, 'reason') }
   return holdView({ csrf, list, active, all, mayChange, ...typed })

@@ -4,7 +4,7 @@ import type { Agent } from '@svc/schemas'
 import type { Query } from '../../../http/query.js'
 import { nameOf } from '../../agents.js'
 import { paths } from '../../paths.js'
-import { counted, type Html, joined, link, nothing, piece, text } from '../../views/html.js'
+import { countedOrNone, type Html, joined, link, nothing, piece, text } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
 import { reasons } from '../agents/words.js'
 
@@ -29,7 +29,7 @@ export async function agentsGap(visit: Visit, filter: Query, isOn = true): Promi
   const count = async (governed: 'true' | 'false') => {
     const query = { ...filter, governed }
     const { total } = await visit.api.read('agent-list', '/api/v1/agents', { ...query, limit: '1' })
-    return { total, link: link(paths.agents(query), counted(total, 'agent')) }
+    return { total, link: link(paths.agents(query), countedOrNone(total, 'agent')) }
   }
   const [governed, others] = await Promise.all([count('true'), count('false')])
   if (others.total === 0) return nothing

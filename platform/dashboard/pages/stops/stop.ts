@@ -6,7 +6,7 @@ import { type Agents, nameOf as agentName, agentsOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
-import { counted, type Html, id, link, nothing, number, piece, text, time } from '../../views/html.js'
+import { counted, countedOrNone, type Html, id, link, nothing, number, piece, text, time } from '../../views/html.js'
 import { facts } from '../../views/pieces.js'
 import { type Act, type Fields, field, type Shown, type Visit } from '../../visit.js'
 import { agentGap, agentsGap } from './engines.js'
@@ -59,14 +59,14 @@ const page = piece(`<div class="row"><div class="col-xl-8">
 function sentenceOf({ state, agents, target: { kind } }: Stop, isBlocked: boolean): string {
   if (state === 'resumed') return 'The stop has ended. Another stop may still block some of its agents.'
   const later = kind === 'agent' ? '' : ' Agents that come under it later are stopped as well.'
-  return `${counted(agents, 'agent is', 'agents are')} stopped now${isBlocked && agents > 0 ? ': every next step is blocked' : ''}.${later}`
+  return `${agents === 0 ? 'No agent is' : counted(agents, 'agent is', 'agents are')} stopped now${isBlocked && agents > 0 ? ': every next step is blocked' : ''}.${later}`
 }
 
 function stageOf({ at, by, agents, percent, note }: Stop['stages'][number], nameOf: Named) {
   return {
     at: time(at),
     by: nameOf(by),
-    what: `${counted(agents, 'agent')}${percent === null ? '' : `, up to ${percent} %`}`,
+    what: `${countedOrNone(agents, 'agent')}${percent === null ? '' : `, up to ${percent} %`}`,
     note: note ?? '',
   }
 }

@@ -65,7 +65,7 @@ async function show(visit: Visit): Promise<Shown> {
       found.steps.length === 0
         ? none({})
         : timeline(found.steps, { view, marked: query.around, signed, hrefOf: stepAt, evidence: evidence?.href ?? '' }),
-    pages: pagesOf(found, here),
+    pages: pagesOf(found, query, here),
     late: lateText(found.steps),
     live: found.task.status === 'running' && found.next_cursor === null ? here({}) : '',
   })
@@ -233,11 +233,15 @@ const labels: Readonly<Record<View, string>> = { compact: 'Compact', full: 'Full
 const tabs = piece(`{{#each groups}}<div class="btn-group btn-group-sm no-print" role="group" aria-label="{{name}}">
 {{#each tabs}}<a class="btn{{#if on}} active{{/if}}" href="{{href}}"{{#if on}} aria-current="true"{{/if}}>{{label}}</a>{{/each}}</div>{{/each}}`)
 
-function pagesOf({ steps, total, previous_cursor, next_cursor }: TaskTimeline, here: (values: Own) => string): Html {
+function pagesOf(
+  { steps, total, previous_cursor, next_cursor }: TaskTimeline,
+  { only }: Query,
+  here: (values: Own) => string,
+): Html {
+  const emptyCount = only === undefined ? 'no steps yet' : 'no steps match'
   const at = (cursor: string) => here({ cursor, around: undefined })
   return pages({
-    count: counted(total, 'step'),
-    shown: number(steps.length),
+    count: total === 0 ? emptyCount : `${number(steps.length)} of ${counted(total, 'step')}`,
     first: previous_cursor === null ? '' : here({ cursor: undefined, around: undefined }),
     previous: previous_cursor === null ? '' : at(previous_cursor),
     next: next_cursor === null ? '' : at(next_cursor),
@@ -245,7 +249,7 @@ function pagesOf({ steps, total, previous_cursor, next_cursor }: TaskTimeline, h
 }
 
 const pages =
-  piece(`<span>{{shown}} of {{count}}</span><span class="btn-list push">{{#if first}}<a class="btn btn-sm" href="{{first}}">First steps</a>{{/if}}
+  piece(`<span>{{count}}</span><span class="btn-list push">{{#if first}}<a class="btn btn-sm" href="{{first}}">First steps</a>{{/if}}
 {{#if previous}}<a class="btn btn-sm" href="{{previous}}">Earlier steps</a>{{/if}}{{#if next}}<a class="btn btn-sm" href="{{next}}">Later steps</a>{{/if}}</span>`)
 
 export const taskPage: DashboardPage = { path: '/tasks/:task_id', show }

@@ -1,7 +1,7 @@
 // The check of the record of a task, whose result is shown on the page, and the evidence to verify elsewhere.
 import type { TaskTimeline, Verification } from '@svc/schemas'
 import { address } from '../../paths.js'
-import { counted, type Html, piece, time } from '../../views/html.js'
+import { counted, countedOrNone, type Html, piece, time } from '../../views/html.js'
 import { sentenceOf } from '../../views/page.js'
 import { copyable } from '../../views/pieces.js'
 import type { Visit } from '../../visit.js'
@@ -21,7 +21,9 @@ export function verificationView(checked: Verification): Html {
         : 'The steps have the numbers that their sender claimed, in order.',
     findings: [...sequence.issues, ...sequence.warnings].map(({ step, message }) => `Step ${step}: ${message}`),
     anchoring: anchored[anchoring],
-    payloads: `${counted(payloads.present, 'payload is', 'payloads are')} kept${payloads.erased === 0 ? '' : `, ${counted(payloads.erased, 'payload was', 'payloads were')} erased`}.`,
+    payloads: sentenceOf(
+      `${countedOrNone(payloads.present, 'payload is', 'payloads are')} kept${payloads.erased === 0 ? '' : `, ${counted(payloads.erased, 'payload was', 'payloads were')} erased`}`,
+    ),
   })
 }
 
