@@ -165,7 +165,16 @@ describe('the acts of the page of an agent', () => {
   it('deactivate and reactivate it after a page that says what happens', async () => {
     const { agent_id } = await register()
     const at = `/agents/${agent_id}`
-    expect(await shown(`${at}?do=deactivate`)).toContain('Every next step of the agent is blocked.')
+    const asked = await shown(`${at}?do=deactivate`)
+    expect(asked).toContain('Nothing is known to block its next step: no engine has ever reported.')
+    expect(asked).toContain('If it asks the platform before each step, every answer is to block.')
+    expect(asked).toContain('rejects the steps that it sends itself (403)')
+    expect(asked).not.toContain('Its engine')
+    const governed = await register()
+    await heartbeat(governed.agent_key)
+    const other = await shown(`/agents/${governed.agent_id}?do=deactivate`)
+    expect(other).toContain('Its engine blocks every next step.')
+    expect(other).toContain('Its engine still delivers the trace of its attempts.')
     expect((await team.press(`${at}?do=deactivate`, { act: 'deactivate' }, 'member')).location).toBe(at)
     expect((await agent(agent_id)).active).toBe(false)
     const page = await team.look(at)

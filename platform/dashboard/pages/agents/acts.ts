@@ -7,6 +7,7 @@ import { piece, text } from '../../views/html.js'
 import { question } from '../../views/pieces.js'
 import { type Act, type Fields, field, type Shown, type Visit } from '../../visit.js'
 import { environments } from './list.js'
+import { reasons } from './words.js'
 
 /** The form that the address names, for a person who may send it; null without one. */
 export function agentForm(visit: Visit, agent: Agent): Shown | null {
@@ -14,7 +15,7 @@ export function agentForm(visit: Visit, agent: Agent): Shown | null {
   const own = api`/api/v1/agents/${agent.agent_id}`
   if (query.do === 'change' && allowed.may('patch', own)) return changing(visit, agent)
   if (query.do === 'deactivate' && agent.active && allowed.may('delete', own))
-    return asked(visit, agent, 'Deactivate', deactivating)
+    return asked(visit, agent, 'Deactivate', deactivating(agent))
   if (query.do === 'reactivate' && !agent.active && allowed.may('post', `${own}/reactivate`))
     return asked(visit, agent, 'Reactivate', reactivating)
   return null
@@ -34,9 +35,26 @@ function asked(visit: Visit, agent: Agent, verb: 'Deactivate' | 'Reactivate', ef
   return { title: nameOf(agent), place: 'agents', content: content.toHTML() }
 }
 
-const deactivating = [
-  'Every next step of the agent is blocked. Only the end of a task passes. A step that runs now is not interrupted.',
-  'Steps that it reports to the platform are rejected and not logged. Its engine still delivers the trace of its attempts.',
+/** A deactivation blocks nothing by itself: an engine does, or the platform where the agent asks it. */
+function deactivating({ engine }: Agent): string[] {
+  const state = engine?.state ?? 'no_engine'
+  const trace = state === 'no_engine' ? '' : ' Its engine still delivers the trace of its attempts.'
+  return [
+    blockedBy(state),
+    'If it asks the platform before each step, every answer is to block. Only the end of a task passes.',
+    `The platform rejects the steps that it sends itself (403), and does not log them.${trace}`,
+    ...lasting,
+  ]
+}
+
+function blockedBy(state: NonNullable<Agent['engine']>['state']): string {
+  if (state === 'enforcing' || state === 'stale_cache')
+    return 'Its engine blocks every next step. Only the end of a task passes. A step that runs now is not interrupted.'
+  const again = state === 'no_engine' ? '' : ' An engine that reaches the platform again blocks it.'
+  return `Nothing is known to block its next step: ${reasons[state]}.${again} Stop its process, or revoke its API key.`
+}
+
+const lasting = [
   'It counts neither as governed nor as ungoverned while it is deactivated.',
   'Its log, incidents and policies stay. You can reactivate it at any time.',
 ]
