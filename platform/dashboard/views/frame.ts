@@ -28,7 +28,7 @@ const places = [
   ['manifests', 'Manifests', paths.manifests()],
   ['reports', 'Reports', paths.reports()],
   ['events', 'Audit trail', paths.events()],
-  ['actions', 'Actions', paths.actions()],
+  ['actions', 'Alerts and webhooks', paths.actions()],
   ['settings', 'Settings', paths.settings()],
 ] as const
 

@@ -42,6 +42,12 @@ const named = async (name: string) =>
 const hook = (path = '/hook') => ({ config: { url: `${receiver.url}${path}` } })
 
 describe('the list of actions', () => {
+  it('has a name that is not read as the acts of agents', async () => {
+    const { text } = await page.look('/actions')
+    expect(text).toContain('<a href="/actions" aria-current="page">Alerts and webhooks</a>')
+    expect(text).toContain('Messages that the platform sends when something happens in the workspace')
+  })
+
   it('says what to do next while it is empty, then names receivers and triggers', async () => {
     expect(readable((await page.look('/actions')).text)).toContain('create the first one with the button above')
     const { action: made } = await makeAction(platform, { name: 'Listed', min_severity: 'critical', ...hook() })

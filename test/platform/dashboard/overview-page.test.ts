@@ -165,12 +165,12 @@ describe('the search', () => {
 
 describe('the overview of a workspace with actions', () => {
   it('names the actions whose deliveries wait, and no others', async () => {
-    expect((await team.look('/')).text).not.toContain('Actions without a receiver')
+    expect((await team.look('/')).text).not.toContain('Alerts without a receiver')
     const { action } = await makeAction(team.platform, { name: hostile, config: { url: 'http://127.0.0.1:9/' } })
     await violate(team.platform, 'task-two')
     const text = await vi.waitFor(async () => {
       const page = (await team.look('/')).text
-      expect(page).toContain('Actions without a receiver')
+      expect(page).toContain('Alerts without a receiver')
       return page
     }, 10_000)
     expect([linksIn(text).has(`/actions/${action.id}`), injectedIn(text)]).toEqual([true, []])

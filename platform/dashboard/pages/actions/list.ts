@@ -3,13 +3,13 @@ import type { Action } from '@svc/schemas'
 import { listPage } from '../../lists/list-page.js'
 import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
-import { badge, counted, type Html, joined, link, nothing, piece, severity, text, time } from '../../views/html.js'
+import { badge, counted, type Html, joined, link, piece, severity, text, time } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
 import { kindLabels, kinds, triggerLabel } from './words.js'
 
 export const actions: Listing<Action> = {
   place: 'actions',
-  title: 'Actions',
+  title: 'Alerts and webhooks',
   path: '/actions',
   schema: 'action-list',
   rows: 'actions',
@@ -73,9 +73,12 @@ function severityFrom(value: string): Html {
 }
 
 async function above({ api: { may } }: Visit): Promise<Html> {
-  return may('post', '/api/v1/actions') ? button({ href: paths.new_action() }) : nothing
+  return top({ href: may('post', '/api/v1/actions') ? paths.new_action() : '' })
 }
 
-const button = piece('<p class="no-print"><a class="btn btn-primary" href="{{href}}">Create an action</a></p>\n')
+const top =
+  piece(`<p>Messages that the platform sends when something happens in the workspace: to a webhook, by mail or to Slack. The API calls them actions.</p>
+{{#if href}}<p class="no-print"><a class="btn btn-primary" href="{{href}}">Create an action</a></p>{{/if}}
+`)
 
 export const actionsPage = listPage(actions)

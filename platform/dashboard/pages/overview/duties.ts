@@ -116,7 +116,7 @@ async function receivers({ api: { read } }: Visit): Promise<Card | null> {
   if (actions.length === 0) return null
   const names = actions.map(({ id, name }) => link(paths.action(id), name))
   return {
-    title: 'Actions without a receiver',
+    title: 'Alerts without a receiver',
     count: null,
     text: joined([text('Deliveries wait until the receiver answers:'), joined(names, ', ')]),
   }
