@@ -31,6 +31,7 @@ export function overviewOf({ db, clock, task_timeout_seconds }: OverviewParts, s
       unfinished_tasks: await tasks({ unfinished: 'true' }),
       open_incidents: await countOpen(scope, tx),
       stopped_agents: await agents({ stopped: 'true' }),
+      agents_without_engine: await agents({ engine: 'false' }),
       ungoverned_agents: await agents({ governed: 'false' }),
       held_assignments: (await listAssignments(scope, tx, { held: 'true' }, none)).total,
       newest_step: await newestStep(scope, tx),

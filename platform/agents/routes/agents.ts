@@ -43,6 +43,9 @@ export const agentRoutes = [
       environment: parameters.choice('environment', valuesOf('agent', 'environment')),
       active: parameters.flag('false for deactivated agents'),
       governed: parameters.flag('active agents whose engines all enforce policies now, or with false the others'),
+      engine: parameters.flag(
+        'active agents of which a local engine reported in the last three minutes, or with false the others',
+      ),
       stopped: parameters.flag('agents that a stop stops now, or with false the others'),
       stop_id: parameters.text('agents that this stop stops now'),
       q: parameters.text('part of the name or key'),

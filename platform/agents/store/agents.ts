@@ -9,7 +9,7 @@ import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
 import { hasEnforced, sharedTargets } from '../../policies/store/enforced.js'
 import { stoppedNow } from '../../policies/store/stops.js'
-import { isEnforcing } from './runs.js'
+import { isEnforcing, isHeard } from './runs.js'
 
 /**
  * An agent as stored. `sent` holds the registered values without defaults; `operator_set` holds the values that members set
@@ -178,7 +178,7 @@ export async function listAgents(
   filter: Filter,
   at: Page,
 ): Promise<Listed<Agent>> {
-  const { q, risk_classification, environment, active, governed, stopped, stop_id = null } = filter
+  const { q, risk_classification, environment, active, governed, engine, stopped, stop_id = null } = filter
   const agents = rowsOf(scope, 'agents').where(equal({ environment, active }))
   if (governed !== undefined) {
     const shared = await sharedTargets(scope, tx, now)
@@ -187,6 +187,9 @@ export async function listAgents(
     if (governed === 'true') agents.where(isGoverned)
     else agents.whereNot(isGoverned)
   }
+  if (engine !== undefined) agents.where({ active: true })
+  if (engine === 'true') agents.where(isHeard(scope, now))
+  if (engine === 'false') agents.whereNot(isHeard(scope, now))
   if (stop_id !== null || stopped === 'true') agents.whereIn('agent_id', stoppedNow(scope, stop_id))
   if (stopped === 'false') agents.whereNotIn('agent_id', stoppedNow(scope, null))
   if (risk_classification !== undefined) agents.whereRaw(`${declaredLevel} = ?`, [risk_classification])

@@ -76,6 +76,15 @@ export async function keepEnforcing(scope: Scope, tx: Transaction, agent_id: str
   )
 }
 
+/** True for agents of which an engine that has not stopped was heard in the time-out before `at` (ms since 1970). */
+export function isHeard(scope: Scope, at: number): Condition {
+  const heard = rowsOf(scope, 'engine_runs')
+    .where('ended', false)
+    .where('state_seen_at', '>', isoTime(at - heartbeatTimeoutMs))
+    .select('agent_id')
+  return (agents) => agents.whereIn('agent_id', heard)
+}
+
 /** True for agents whose engines all enforce policies at `at` (ms since 1970). */
 export function isEnforcing(scope: Scope, at: number): Condition {
   const enforcing = rowsOf(scope, 'agent_engines')

@@ -41,13 +41,34 @@ const stop = async (body: object) =>
   (await team.platform.call<Stop>('POST', '/api/v1/stops', { body: { reason: 'it leaks', ...body } })).body
 
 describe('the list of agents', () => {
+  it('says which agents run without an engine, since when, and that steps came', async () => {
+    const [silent, heard] = [await register(), await register()]
+    await heartbeat(heard.agent_key)
+    const step = { step: 1, step_type: 'step.model', timestamp: new Date().toISOString() }
+    for (const { agent_key } of [silent, heard]) {
+      const body = { ...step, agent_key, task_id: `of ${agent_key}` }
+      expect((await team.platform.call('POST', '/api/v1/logs', { as: 'key', body })).status).toBe(201)
+    }
+    const without = await shown('/agents?engine=false')
+    const row = new RegExp(`${silent.agent_key} .*?none since its registration, .*?no engine reported then`)
+    expect(without).toMatch(row)
+    expect(without).not.toContain(heard.agent_key)
+    const others = await shown('/agents?engine=true')
+    expect(others).toContain(heard.agent_key)
+    expect(others).not.toContain('no engine reported then')
+    await team.platform.call('DELETE', `/api/v1/agents/${silent.agent_id}`)
+    expect(await shown('/agents?engine=false')).not.toContain(silent.agent_key)
+  })
+
   it('says which agents are governed, and why others are not', async () => {
     const governed = await register()
     const silent = await register({ environment: 'production' })
     expect((await heartbeat(governed.agent_key)).status).toBe(204)
     const all = await shown('/agents')
     expect(all).toContain(`${governed.name} ${governed.agent_key} governed 9.8.7 seen`)
-    expect(all).toContain(`${silent.name} ${silent.agent_key} not known no engine has ever reported production`)
+    expect(all).toContain(
+      `${silent.name} ${silent.agent_key} not known no engine has ever reported none since its registration`,
+    )
     const ungoverned = await shown('/agents?governed=false')
     expect([ungoverned.includes(silent.agent_key), ungoverned.includes(governed.agent_key)]).toEqual([true, false])
     expect(await shown('/agents?q=nothing-like-it')).toContain('Nothing matches this filter.')

@@ -43,6 +43,7 @@ describe('the overview', () => {
     expect(links.get('/incidents?state=open,active')).toBe(String(body.total))
     expect(links.get(`/incidents?state=open,active&severity=${severity}`)).toBe(String(inSeverity))
     expect(links.get('/agents?governed=false')).toBe('1')
+    expect(links.get('/agents?engine=false')).toBe('1')
     expect(links.has(`/incidents/${incident_id}`)).toBe(true)
     expect(text).toContain('1 step')
   })

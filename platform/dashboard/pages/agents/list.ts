@@ -5,7 +5,7 @@ import { nameOf } from '../../agents.js'
 import { listPage } from '../../lists/list-page.js'
 import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
-import { type Html, id, joined, link, nothing, number, piece, text, time } from '../../views/html.js'
+import { badge, type Html, id, joined, link, nothing, number, piece, text, time } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
 import { governance, riskLevel } from './words.js'
 
@@ -26,6 +26,7 @@ const agents: Listing<Agent> = {
   ],
   presets: [
     ['Not governed or not known', { governed: 'false' }],
+    ['Without an engine', { engine: 'false' }],
     ['Governed', { governed: 'true' }],
     ['Stopped', { stopped: 'true' }],
     ['In production', { environment: 'production' }],
@@ -41,15 +42,33 @@ const agents: Listing<Agent> = {
     { head: 'Environment', cell: ({ environment }) => text(environment) },
     { head: 'Risk level', cell: riskLevel },
     { head: 'Open incidents', cell: incidentsOf, numeric: true },
-    { head: 'Last step', cell: ({ last_step_at }) => time(last_step_at) },
+    { head: 'Last step', cell: lastStepOf },
   ],
   empty: 'No agent is registered yet. The overview shows the commands that register the first one.',
   above: stopsOf,
 }
 
-function engineOf({ engine }: Agent): Html {
-  if (engine?.last_seen == null) return nothing
-  return joined([text(engine.version), text('seen'), time(engine.last_seen)])
+/** The engine, or since when none reports. */
+function engineOf({ engine, created_at }: Agent): Html {
+  if (engine === undefined) return nothing
+  const { state, version, last_seen } = engine
+  if (last_seen === null) return joined([badge('none', 'red'), text('since its registration,'), time(created_at)])
+  if (state === 'silent' || state === 'stopped')
+    return joined([badge(state, state === 'silent' ? 'red' : 'secondary'), text('none reports since'), time(last_seen)])
+  return joined([text(version), text('seen'), time(last_seen)])
+}
+
+/** Steps that arrive although no engine reports are steps that no engine may have evaluated. */
+function lastStepOf({ engine, last_step_at }: Agent): Html {
+  if (last_step_at == null) return text('none recorded')
+  const isWithout = engine?.state === 'no_engine' || engine?.state === 'silent' || engine?.state === 'stopped'
+  const isLater = isWithout && (engine.last_seen === null || last_step_at > engine.last_seen)
+  if (!isLater) return time(last_step_at)
+  const isNever = engine.last_seen === null
+  return joined([
+    time(last_step_at),
+    isNever ? badge('no engine reported then', 'red') : badge('after the last report', 'orange'),
+  ])
 }
 
 function incidentsOf({ agent_id, open_incidents = 0 }: Agent): Html {

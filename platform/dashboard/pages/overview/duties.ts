@@ -18,6 +18,7 @@ export async function duties(visit: Visit, counts: Overview): Promise<Html> {
     stops(counts),
     openIncidents(counts),
     heldVersions(counts),
+    agentsWithoutEngine(counts),
     ungovernedAgents(counts),
     unfinishedTasks(counts),
     log(counts),
@@ -68,6 +69,13 @@ function heldVersions({ held_assignments }: Overview): Card {
   return card('Manifests that wait for an approval', held_assignments, paths.manifests({ held: 'true' }), {
     some: 'A new version takes protection away. The version before it stays in force until a member approves.',
     none: 'No version of a manifest waits for an approval.',
+  })
+}
+
+function agentsWithoutEngine({ agents_without_engine }: Overview): Card {
+  return card('Agents without an engine', agents_without_engine, paths.agents({ engine: 'false' }), {
+    some: 'No local engine of theirs reported in the last three minutes. Only steps that ask the platform first are blocked.',
+    none: 'An engine of every active agent reported in the last three minutes.',
   })
 }
 
