@@ -1,4 +1,4 @@
-// Which step a gate approves, and which gate approved a step: what the program of the agent reports, and nobody verified.
+// Which step a gate approves, and which gate approved a step: reports of the program of the agent, which the platform does not verify.
 import type { StepApproval, TaskStep } from '@svc/schemas'
 import { counted, type Html, joined, link, nothing, number, piece, text, ticked, time } from '../../views/html.js'
 
