@@ -29,7 +29,11 @@ const values: Readonly<Record<string, readonly string[]>> = {
 /** The same for filters that mean something else in one list. */
 const valuesAt: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   '/api/v1/logs': { q: ['run-1', 'run-100', 'absent'] },
-  '/api/v1/logs/tasks': { q: ['run-1', 'run-100', 'absent'], around: ['run-100', 'run-4000'] },
+  '/api/v1/logs/tasks': {
+    q: ['run-1', 'run-100', 'absent'],
+    agent_key: ['agent-3', 'absent'],
+    around: ['run-100', 'run-4000'],
+  },
   '/api/v1/incidents': { around: ['inc_7', 'inc_4000'] },
   '/api/v1/tasks/{task_id}/steps': { around: ['3'] },
   '/api/v1/search': { q: ['run-1', 'inc_7', 'ag_3', '1010', 'policy 7', 'absent'] },
