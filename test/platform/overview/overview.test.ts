@@ -34,6 +34,7 @@ describe('the overview', () => {
       unfinished_tasks: 0,
       open_incidents: { critical: 0, high: 0, medium: 0, low: 0 },
       stopped_agents: 0,
+      agents_without_engine: 0,
       ungoverned_agents: 0,
       held_assignments: 0,
       newest_step: null,
@@ -59,11 +60,12 @@ describe('the overview', () => {
       unfinished_tasks: await total('logs/tasks?unfinished=true'),
       open_incidents: Object.fromEntries(severities.map((one, index) => [one, open[index]])),
       stopped_agents: await total('agents?stopped=true'),
+      agents_without_engine: await total('agents?engine=false'),
       ungoverned_agents: await total('agents?governed=false'),
       held_assignments: await total('assignments?held=true'),
       newest_step: newest?.log_index,
     })
-    expect(found).toMatchObject({ tasks: 2, unfinished_tasks: 1, stopped_agents: 1, ungoverned_agents: 2 })
+    expect(found).toMatchObject({ tasks: 2, unfinished_tasks: 1, stopped_agents: 1, agents_without_engine: 2, ungoverned_agents: 2 })
     expect([Math.max(...open) > 0, Number(newest?.log_index) > 0]).toEqual([true, true])
   })
 })

@@ -37,7 +37,7 @@ function ofGate({ action_digest, approves, is_complete, by }: NonNullable<StepAp
   return line({
     content: text(
       is_complete
-        ? 'No step used this approval: none after it is the action that it names.'
+        ? 'No later step is exactly the action that it names. It may name some fields of one only.'
         : 'No step that was compared used this approval. Others are erased, or come long after it.',
     ),
     note: '',
