@@ -2807,7 +2807,7 @@ export interface IncidentReport {
 export interface Incident {
   id: string
   /**
-   * Log index of the leaf that records it; lists are in this order
+   * Log index of the leaf that records it; lists are in this order, or by severity first
    */
   log_index: number
   agent_id: string

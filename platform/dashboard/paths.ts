@@ -27,6 +27,8 @@ export const paths = {
   task: one('/tasks'),
   steps: many('/steps'),
   incidents: many('/incidents'),
+  /** Incidents that are open or in review, the most severe first. */
+  open_incidents: (query: Values = {}) => address('/incidents', { state: 'open,active', order: 'severity', ...query }),
   incident: one('/incidents'),
   groups: many('/incidents/groups'),
   resolve_all: many('/incidents/resolve'),

@@ -10,13 +10,13 @@ import type { Call, Reply } from './route.js'
 export function listHandler<T>(
   name: string,
   read: (scope: Scope, tx: Transaction, query: Query, page: Page) => Promise<Listed<T>>,
-  keyOf: (row: T) => string | number,
+  keyOf: (row: T, query: Query) => string | number,
   pageIn: (query: Query) => Page = pageOf,
 ) {
   return async ({ scope, query }: Pick<Call, 'scope' | 'query'>, { db }: Pick<Resources, 'db'>): Promise<Reply> => {
     const page = pageIn(query)
     const listed = await withSnapshot(db, scope, (tx) => read(scope, tx, query, page))
-    return listReply(name, listed, page, keyOf)
+    return listReply(name, listed, page, (row) => keyOf(row, query))
   }
 }
 

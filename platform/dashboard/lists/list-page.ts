@@ -7,7 +7,7 @@ import { address, filterIn } from '../paths.js'
 import { countedOrNone, type Html, link, nothing, number, piece, text } from '../views/html.js'
 import type { Shown, Visit } from '../visit.js'
 import { chipsOf } from './chips.js'
-import { type Column, type Listing, type NamedFilter, type Rows, readRows } from './listing.js'
+import { type Column, type Listing, type NamedFilter, type Rows, readRows, selecting } from './listing.js'
 import { pillsOf, viewActs, viewsOf } from './views.js'
 
 /** The page of a list; `acts` are those of its bulk form. */
@@ -90,7 +90,7 @@ function controlsOf({ path }: Listing<never>, filters: readonly NamedFilter[], f
   if (filters.length === 0) return nothing
   return controls({
     path,
-    active: Object.keys(filter).length - hidden.length,
+    active: selecting(filter).filter((name) => names.has(name)).length,
     hidden: hidden.map(([name, value]) => ({ name, value })),
     fields: filters.map((one) => control(one, filter[one.name] ?? '')),
   })
@@ -109,7 +109,7 @@ const controls =
 const input = piece(`<div><label class="form-label" for="f-{{name}}">{{label}}</label>
 <input class="form-control form-control-sm" id="f-{{name}}" name="{{name}}" type="{{type}}" value="{{value}}" maxlength="200"></div>`)
 const select = piece(`<div><label class="form-label" for="f-{{name}}">{{label}}</label>
-<select class="form-select form-select-sm" id="f-{{name}}" name="{{name}}"><option value="">any</option>
+<select class="form-select form-select-sm" id="f-{{name}}" name="{{name}}"><option value="">{{any}}</option>
 {{#each values}}<option value="{{value}}"{{#if on}} selected{{/if}}>{{label}}</option>{{/each}}</select></div>`)
 const checks = piece(`<fieldset class="checks"><legend class="form-label">{{label}}</legend>
 {{#each values}}<label class="form-check form-check-inline"><input class="form-check-input" type="checkbox" name="{{../name}}" value="{{value}}"{{#if on}} checked{{/if}}>
@@ -128,7 +128,9 @@ function control(filter: NamedFilter, value: string): Html {
     const [known, shown] = typeof one === 'string' ? [one, one.replaceAll('_', ' ')] : one
     return { value: known, label: shown, on: chosen.includes(known) }
   })
-  return (filter.kind === 'choice' ? select : checks)({ name, label, values })
+  return filter.kind === 'choice'
+    ? select({ name, label, values, any: filter.any ?? 'any' })
+    : checks({ name, label, values })
 }
 
 function tableOf<Row>(
@@ -169,7 +171,7 @@ const form = piece(`<form method="post"><input type="hidden" name="csrf" value="
 
 /** Rows without a filter and without a page: nothing is there yet. */
 function emptyOf({ empty, path }: Listing<never>, filter: Query, page: Query): Html {
-  const isFiltered = Object.keys(filter).length > 0 || page.cursor !== undefined || (page.skip ?? '0') !== '0'
+  const isFiltered = selecting(filter).length > 0 || page.cursor !== undefined || (page.skip ?? '0') !== '0'
   return isFiltered
     ? emptyView({ text: 'Nothing matches this filter.', link: link(path, 'Remove the filter') })
     : emptyView({ text: empty, link: nothing })

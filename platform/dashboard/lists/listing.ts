@@ -21,7 +21,15 @@ export type Filter =
 
 export type NamedFilter =
   | { readonly kind: 'text' | 'day'; readonly name: string; readonly label: string }
-  | { readonly kind: 'choice' | 'choices'; readonly name: string; readonly label: string; readonly values: Values }
+  | { readonly kind: 'choices'; readonly name: string; readonly label: string; readonly values: Values }
+  /** `any` is what the absence of a value means. */
+  | {
+      readonly kind: 'choice'
+      readonly name: string
+      readonly label: string
+      readonly values: Values
+      readonly any?: string
+    }
 
 /** The values of a filter; a pair is a value and its label. */
 export type Values = readonly (string | readonly [value: string, label: string])[]
@@ -76,6 +84,11 @@ export function endpointQuery({ filters }: Listing<never>, filter: Query): Query
   const days = new Set(filters.flatMap((one) => (one.kind === 'day' ? [one.name] : [])))
   const given = Object.entries(filter).map(([name, value]) => [name, days.has(name) ? timeOf(name, value) : value])
   return Object.fromEntries(given)
+}
+
+/** The names of the filters that select rows; the order of the list does not. */
+export function selecting(filter: Query): string[] {
+  return Object.keys(filter).filter((name) => name !== 'order')
 }
 
 /** A day as its first or last moment in UTC; other texts stay, and the endpoint rejects wrong ones. */

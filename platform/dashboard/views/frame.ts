@@ -22,7 +22,7 @@ interface Framed {
 const places = [
   ['overview', 'Overview', paths.overview],
   ['tasks', 'Tasks', paths.tasks()],
-  ['incidents', 'Incidents', paths.incidents({ state: 'open,active' })],
+  ['incidents', 'Incidents', paths.open_incidents()],
   ['agents', 'Agents', paths.agents()],
   ['policies', 'Policies', paths.policies()],
   ['manifests', 'Manifests', paths.manifests()],

@@ -5,6 +5,10 @@ const key =
   'org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, manifest_id, policy_name, effect, code'
 const columns = `org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, coalesce(manifest_id, '') as manifest_id, policy_name, effect, code`
 
+/** Columns that filters of lists compare. */
+const filtered =
+  'state, severity, agent_id, task_id, policy_id, policy_name, rule_type, manifest_id, scope, mode, effect, code'
+
 /** Adds incidents, `n` each, with their occurrences to the counts. */
 const addCounts = (rows: string) => /* sql */ `
     insert into incident_counts as c (${key}, incidents, occurrences, last_seen)
@@ -27,6 +31,9 @@ create table incidents (
   log_id text,
   step bigint,
   log_index bigint not null default 0,
+  -- Unique and ascending as the log index is, but by severity first.
+  urgency bigint not null generated always as (
+    case severity when 'critical' then 4 when 'high' then 3 when 'medium' then 2 else 1 end * 100000000000000 + log_index) stored,
   policy_id bigint not null,
   policy_name text not null,
   rule_type text not null,
@@ -58,10 +65,11 @@ create unique index incidents_once on incidents (org_id, policy_id, agent_id, co
 create index incidents_of_subject on incidents (org_id, policy_id, agent_id, task_id);
 -- The first and the latest incident of a group, also with a filter.
 create index incidents_of_group on incidents (org_id, policy_id, agent_id, code, effect, log_index) include (state, severity);
--- The index that orders incidents includes the columns that filter them, so that a filter which matches few incidents reads
+-- An index that orders incidents includes the columns that filter them, so that a filter which matches few incidents reads
 -- no rows of the table but those of its page.
 create index incidents_written on incidents (org_id, log_index)
-  include (state, severity, agent_id, task_id, policy_id, policy_name, rule_type, manifest_id, scope, mode, effect, code);
+  include (${filtered});
+create index incidents_by_severity on incidents (org_id, urgency) include (${filtered}, log_index);
 create index incidents_of_state on incidents (org_id, state, log_index);
 create index incidents_of_agent on incidents (org_id, agent_id, log_index);
 create index incidents_of_task on incidents (org_id, task_id, log_index);

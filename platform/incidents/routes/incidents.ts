@@ -6,8 +6,8 @@ import type { Triggering } from '../actions/triggers.js'
 import { type IncidentMove, moveIncident, noteIncident, noteOf } from '../commands/move-incident.js'
 import { moveIncidents } from '../commands/move-incidents.js'
 import { findIncident } from '../store/incidents.js'
-import { listGroups, positionOf } from '../store/list-groups.js'
-import { listIncidents } from '../store/list-incidents.js'
+import { positionOf as groupPosition, listGroups } from '../store/list-groups.js'
+import { listIncidents, positionOf } from '../store/list-incidents.js'
 import { listOccurrences } from '../store/occurrences.js'
 
 const tag = 'Incidents'
@@ -47,7 +47,7 @@ export const incidentRoutes = [
   route({
     method: 'get',
     path: '/api/v1/incidents',
-    summary: 'List incidents, newest first',
+    summary: 'List incidents, newest first or by severity',
     tag,
     access: byReader,
     query: {
@@ -59,12 +59,16 @@ export const incidentRoutes = [
       mode: parameters.choice('mode of the policy', valuesOf('incident', 'mode')),
       from: parameters.time('first seen at or after'),
       to: parameters.time('first seen at or before'),
+      order: parameters.choice('`severity`: the most severe first, then the newest; else newest first', [
+        'newest',
+        'severity',
+      ]),
       around: parameters.text('an incident: the answer also has the ids of those `previous` and `next` to it'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,
     },
     responses: { 200: 'incident-list' },
-    handle: listHandler('incidents', listIncidents, ({ log_index }) => log_index, pageByIndex),
+    handle: listHandler('incidents', listIncidents, positionOf, pageByIndex),
   }),
   route({
     method: 'get',
@@ -74,7 +78,7 @@ export const incidentRoutes = [
     access: byReader,
     query: { ...filters, limit: parameters.limit(200, 50), cursor: parameters.cursor },
     responses: { 200: 'incident-group-list' },
-    handle: listHandler('groups', listGroups, positionOf),
+    handle: listHandler('groups', listGroups, groupPosition),
   }),
   route({
     method: 'get',

@@ -17,6 +17,7 @@ import {
 } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { readByIndex } from '../../db/sql.js'
+import { cursorInvalid } from '../../http/paging.js'
 import { readLogSize } from '../../ledger/log.js'
 import { type IndexRange, rangeOf } from '../../ledger/log-range.js'
 import { incidentColumns } from './incidents.js'
@@ -35,13 +36,32 @@ export async function countOpen(scope: Scope, tx: Transaction): Promise<Overview
   return { critical: 0, high: 0, medium: 0, low: 0, ...found }
 }
 
-/** A page of incidents, newest first; `state` and `severity` are lists with commas. */
+/** What a severity adds to the log index: more than any log has entries. */
+const perSeverity = 100_000_000_000_000
+
+function isUrgency(key: number): boolean {
+  return key >= perSeverity
+}
+
+/** The column that orders the list. */
+function keyOf({ order }: Filter): 'log_index' | 'urgency' {
+  return order === 'severity' ? 'urgency' : 'log_index'
+}
+
+/** The position of an incident in the list, for a cursor. */
+export function positionOf({ severity, log_index }: Incident, filter: Filter): number {
+  return keyOf(filter) === 'log_index' ? log_index : (severities.indexOf(severity) + 1) * perSeverity + log_index
+}
+
+/** A page of incidents, newest first or by severity; `state` and `severity` are lists with commas. Throws INVALID for a cursor of another order. */
 export async function listIncidents(
   scope: Scope,
   tx: Transaction,
   filter: Filter,
   { limit, after }: Page,
 ): Promise<Listed<Incident>> {
+  const key = keyOf(filter)
+  if (after !== null && isUrgency(Number(after)) !== (key === 'urgency')) throw cursorInvalid()
   await readByIndex(tx)
   const names = filter.q === undefined ? undefined : await policyNames(scope, tx, filter.q)
   const counted = onCounted(filter, names)
@@ -51,24 +71,25 @@ export async function listIncidents(
     .where(counted)
     .where(equal({ task_id: filter.task_id }))
     .where(within('log_index', range))
-  const next_to = filter.around === undefined ? undefined : await neighbours(scope, tx, matching, keyed, filter.around)
+  const next_to =
+    filter.around === undefined
+      ? undefined
+      : await neighbours(scope, tx, matching, { table: 'incidents', id: 'id', key }, filter.around)
   const listed = { total: all, neighbours: next_to }
   if (all === 0) return { rows: [], ...listed }
   const found = matching
-    .where(within('log_index', { end: after ?? undefined }))
-    .select('log_index')
-    .orderBy('log_index', 'desc')
+    .where(within(key, { end: after ?? undefined }))
+    .select(key)
+    .orderBy(key, 'desc')
     .limit(limit)
   // The page is found in the index alone; rows of the table are read for it only.
   const incidents = rowsOf(scope, 'incidents')
-    .whereRaw('log_index = any(array?)', [found])
+    .whereRaw(`${key} = any(array?)`, [found])
     .select(raw(incidentColumns))
-    .orderByRaw('log_index desc, id')
+    .orderByRaw(`${key} desc, id`)
     .limit(limit)
   return { rows: await read<Incident>(tx, incidents), ...listed }
 }
-
-const keyed = { table: 'incidents', id: 'id', key: 'log_index' }
 
 /** The names of policies with incidents that contain the text, in any case. */
 export async function policyNames({ org_id }: Scope, tx: Transaction, q: string): Promise<string[]> {

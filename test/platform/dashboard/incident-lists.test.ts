@@ -100,6 +100,40 @@ describe('the list of groups', () => {
   })
 })
 
+describe('the list by severity', () => {
+  const filter = 'state=open,active&order=severity'
+  beforeAll(async () => {
+    // A registration without an owner and a purpose: incidents that are newer and less severe.
+    await team.platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'bare' } })
+  })
+  const listed = async (query: string) => (await call<IncidentList>('GET', `/api/v1/incidents?${query}`)).body.incidents
+
+  it('is where the navigation leads, as a marked preset, with the most severe first', async () => {
+    const { text } = await team.look(`/incidents?${filter}`)
+    expect(hrefsIn(text)).toContain(`/incidents?${filter}`)
+    expect(text).toMatch(/aria-current="true">Open or in review/)
+    const found = await listed(filter)
+    expect(new Set(found.map(({ severity }) => severity)).size).toBeGreaterThan(1)
+    expect([...text.matchAll(/name="selected" value="([^"]+)"/g)].map(([, id]) => id)).toEqual(
+      found.map(({ id }) => id),
+    )
+  })
+
+  it('is downloaded in its order, and leads on in it', async () => {
+    const [first, second] = await listed(filter)
+    const rows = JSON.parse((await team.look(`/incidents.json?${filter}`)).text) as Incident[]
+    expect(rows.map(({ id }) => id)).toEqual((await listed(filter)).map(({ id }) => id))
+    const { text } = await team.look(`/incidents/${first?.id}?${filter}`)
+    const next = hrefsIn(text).find((href) => href.startsWith(`/incidents/${second?.id}?`)) ?? ''
+    expect(next).toContain('order=severity')
+  })
+
+  it('counts no filter for its order, and is empty without an incident at all', async () => {
+    expect((await team.look('/incidents?order=severity', 'stranger')).text).toContain('No policy was violated yet.')
+    expect((await team.look('/incidents?order=severity')).text).not.toContain('Filter (')
+  })
+})
+
 describe('the page of an incident of a list', () => {
   it('leads to its neighbours in the filtered list, and back', async () => {
     const filter = `agent_id=${agent.agent_id}`

@@ -40,8 +40,8 @@ describe('the overview', () => {
     const { body } = await team.platform.call<IncidentList>('GET', '/api/v1/incidents?state=open,active')
     const [{ severity } = { severity: '' }] = body.incidents
     const inSeverity = body.incidents.filter((one) => one.severity === severity).length
-    expect(links.get('/incidents?state=open,active')).toBe(String(body.total))
-    expect(links.get(`/incidents?state=open,active&severity=${severity}`)).toBe(String(inSeverity))
+    expect(links.get('/incidents?state=open,active&order=severity')).toBe(String(body.total))
+    expect(links.get(`/incidents?state=open,active&order=severity&severity=${severity}`)).toBe(String(inSeverity))
     expect(links.get('/agents?governed=false')).toBe('1')
     expect(links.get('/agents?engine=false')).toBe('1')
     expect(links.has(`/incidents/${incident_id}`)).toBe(true)

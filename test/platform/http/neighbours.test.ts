@@ -121,6 +121,15 @@ describe('the neighbours of an incident', () => {
     },
   )
 
+  it.each(['', 'state=open', 'severity=critical'])('are those in the list by severity: %s', async (query) => {
+    const listed = (await list(`${query}&order=severity`)).incidents.map(({ id }) => id)
+    expect(listed.length).toBeGreaterThan(1)
+    for (const [index, id] of listed.entries()) {
+      const { previous, next } = await list(`${query}&order=severity&around=${id}`)
+      expect([previous, next]).toEqual([listed[index - 1] ?? null, listed[index + 1] ?? null])
+    }
+  })
+
   it('of an incident that no longer matches are those of its place', async () => {
     const [first, second = '', third] = (await list('state=open')).incidents.map(({ id }) => id)
     await platform.call('POST', `/api/v1/incidents/${second}/resolve`, { body: { note: 'seen' } })

@@ -28,6 +28,7 @@ beforeAll(async () => {
     await log(agent_key, task_id, 2, { step_type: 'step.model', properties: { data: { labels: ['secret'] } } })
     now += 1000
   }
+  await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'd' } })
   all = (await list('')).incidents
   const [last] = all
   await platform.call('POST', `/api/v1/incidents/${last?.id}/resolve`)
@@ -73,10 +74,10 @@ const rows: readonly [string, (incident: Incident, index: number) => boolean][] 
 describe('the list of incidents', () => {
   it('names the agent of each', async () => {
     const names = new Map(all.map(({ agent_id, agent_name }) => [agent_id, agent_name]))
-    const [agent_id = ''] = names.keys()
+    const agent_id = all.find(({ task_id }) => task_id === 'one')?.agent_id ?? ''
     await platform.call('PATCH', `/api/v1/agents/${agent_id}`, { body: { name: 'Refund desk' } })
     const renamed = (await list(`agent_id=${agent_id}&limit=1`)).incidents[0]
-    expect([names.size, names.get(agent_id) === 'Refund desk', renamed?.agent_name]).toEqual([3, false, 'Refund desk'])
+    expect([names.size, names.get(agent_id) === 'Refund desk', renamed?.agent_name]).toEqual([4, false, 'Refund desk'])
   })
 
   it('has more than one policy, agent and time to filter by', () => {
@@ -100,6 +101,43 @@ describe('the list of incidents', () => {
     }
   })
 
+  const bySeverity = (incidents: readonly Incident[]) => {
+    const ranks = ['critical', 'high', 'medium', 'low']
+    return incidents.toSorted(
+      (a, b) => ranks.indexOf(a.severity) - ranks.indexOf(b.severity) || b.log_index - a.log_index,
+    )
+  }
+
+  it('has several severities, which are not in the order of time', () => {
+    expect(bySeverity(all).map(({ id }) => id)).not.toEqual(all.map(({ id }) => id))
+  })
+
+  it.each(['', 'state=open', 'min_severity=high', 'to=2026-01-05T12:00:03Z', 'mode=enforce'])(
+    'pages the most severe first, then the newest: %s',
+    async (query) => {
+      const expected = bySeverity((await list(`${query}&order=newest&limit=200`)).incidents).map(({ id }) => id)
+      expect(expected.length).toBeGreaterThan(2)
+      const found: string[] = []
+      let cursor: string | null = ''
+      while (cursor !== null) {
+        const page = await list(`${query}&order=severity&limit=2${cursor === '' ? '' : `&cursor=${cursor}`}`)
+        expect(page.total).toBe(expected.length)
+        found.push(...page.incidents.map(({ id }) => id))
+        cursor = page.next_cursor
+      }
+      expect(found).toEqual(expected)
+    },
+  )
+
+  it('rejects a cursor of another order', async () => {
+    const { next_cursor: newest } = await list('limit=1')
+    const { next_cursor: severe } = await list('limit=1&order=severity')
+    for (const query of [`order=severity&cursor=${newest}`, `cursor=${severe}`]) {
+      const { status, body } = await platform.call<Problem>('GET', `/api/v1/incidents?${query}`)
+      expect([status, body.errors?.[0]?.path]).toEqual([422, 'cursor'])
+    }
+  })
+
   it.each([
     'state=closed',
     'state=',
@@ -108,6 +146,7 @@ describe('the list of incidents', () => {
     'min_severity=low,high',
     'mode=on',
     'from=today',
+    'order=policy',
     'q=',
     ...beyond,
   ])('rejects %s', async (query) => {

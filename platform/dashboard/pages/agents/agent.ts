@@ -88,10 +88,7 @@ function factsOf(agent: Agent) {
       ['Purpose', text(purpose ?? 'not set')],
       ['Environment', text(environment)],
       ['Risk level', riskLevel(agent)],
-      [
-        'Open incidents',
-        open === 0 ? text('none') : link(paths.incidents({ agent_id, state: 'open,active' }), number(open)),
-      ],
+      ['Open incidents', open === 0 ? text('none') : link(paths.open_incidents({ agent_id }), number(open))],
       ['Last step', agent.last_step_at == null ? text('none recorded') : time(agent.last_step_at)],
       ['Registered', time(created_at)],
       ['Changed', time(updated_at)],

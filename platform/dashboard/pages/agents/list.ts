@@ -73,7 +73,7 @@ function lastStepOf({ engine, last_step_at }: Agent): Html {
 
 function incidentsOf({ agent_id, open_incidents = 0 }: Agent): Html {
   if (open_incidents === 0) return nothing
-  return link(paths.incidents({ agent_id, state: 'open,active' }), number(open_incidents))
+  return link(paths.open_incidents({ agent_id }), number(open_incidents))
 }
 
 /** The stops that are on, and the way to a new one. */

@@ -125,13 +125,13 @@ async function showAll(visit: Visit): Promise<Shown> {
   const back = paths.incidents(filter)
   if (!visit.api.may('post', '/api/v1/incidents/bulk'))
     throw new PlatformError('FORBIDDEN', 'your role reads incidents: owners, admins and members resolve them')
-  const asked = { state: 'open,active', ...filter, limit: String(maxMoved) }
+  const asked = { state: 'open,active', order: 'severity', ...filter, limit: String(maxMoved) }
   const { incidents, total } = await visit.api.read('incident-list', '/api/v1/incidents', asked)
   const moved = incidents.filter(({ state }) => transitions.resolve.from.some((from) => from === state))
   if (moved.length > 0) {
     const about =
       total > moved.length
-        ? `These are the newest ${number(moved.length)} of ${number(total)}: open this page again for the others.`
+        ? `These are the first ${number(moved.length)} of ${number(total)}: open this page again for the others.`
         : ''
     return confirmation(visit, 'resolve', { moved, about, back })
   }

@@ -123,7 +123,7 @@ async function othersOf({ api: { read } }: Visit, { task_id, state: now }: Incid
   return others <= 0
     ? nothing
     : link(
-        paths.incidents(open),
+        paths.open_incidents({ task_id }),
         counted(others, 'other open incident of this task', 'other open incidents of this task'),
       )
 }

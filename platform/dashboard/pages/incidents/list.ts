@@ -29,7 +29,7 @@ export const filters: Listing['filters'] = [
   },
 ]
 
-/** The presets of both lists of incidents. */
+/** The presets of both lists of incidents, of which only one has an order. */
 export const presets: Required<Listing>['presets'] = [
   ['Open or in review', { state: 'open,active' }],
   ['Open, critical', { state: 'open', severity: 'critical' }],
@@ -49,8 +49,15 @@ export const incidents: Listing<Incident> = {
     { kind: 'text', name: 'q', label: 'Policy contains' },
     { kind: 'day', name: 'from', label: 'First seen from (UTC)' },
     { kind: 'day', name: 'to', label: 'First seen to (UTC)' },
+    {
+      kind: 'choice',
+      name: 'order',
+      label: 'Order',
+      values: [['severity', 'most severe first']],
+      any: 'newest first',
+    },
   ],
-  presets,
+  presets: presets.map(([label, query]) => [label, { ...query, order: 'severity' }] as const),
   columns: [
     {
       head: 'Incident',

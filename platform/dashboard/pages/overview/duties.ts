@@ -38,18 +38,17 @@ const pair = piece('<span class="text-nowrap me-2">{{severity}} {{count}}</span>
 const severities = ['critical', 'high', 'medium', 'low'] as const
 
 function openIncidents({ open_incidents }: Overview): Card {
-  const open = { state: 'open,active' }
   const shown = severities.filter((one) => open_incidents[one] > 0)
   const all = shown.reduce((sum, one) => sum + open_incidents[one], 0)
   const pairs = shown.map((one) =>
     pair({
       severity: severity(one),
-      count: link(paths.incidents({ ...open, severity: one }), number(open_incidents[one])),
+      count: link(paths.open_incidents({ severity: one }), number(open_incidents[one])),
     }),
   )
   return {
     title: 'Open incidents',
-    count: all === 0 ? null : link(paths.incidents(open), number(all)),
+    count: all === 0 ? null : link(paths.open_incidents(), number(all)),
     text: all === 0 ? text('No incident is open or in review.') : joined(pairs),
   }
 }
