@@ -2862,7 +2862,7 @@ export interface Incident {
    */
   last_seen: string
   /**
-   * The actor who reviewed it
+   * The actor who moved it last: while it is active, who started the review or reactivated it
    */
   reviewed_by: string | null
   /**

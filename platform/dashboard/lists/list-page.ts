@@ -4,6 +4,7 @@ import type { Query } from '../../http/query.js'
 import { agentsOf, nameOf } from '../agents.js'
 import type { DashboardPage } from '../page.js'
 import { address, filterIn } from '../paths.js'
+import { membersIn } from '../people.js'
 import { countedOrNone, type Html, link, nothing, number, piece, text } from '../views/html.js'
 import type { Shown, Visit } from '../visit.js'
 import { chipsOf } from './chips.js'
@@ -58,9 +59,10 @@ const list = piece(`{{above}}{{pills}}{{controls}}{{chips}}
 <span class="push">Download all: <a href="{{csv}}" download>CSV</a> · <a href="{{json}}" download>JSON</a></span></div></section>
 `)
 
-/** The controls by name; agents as a select where one request lists them. */
+/** The controls by name: people as a select, and agents where one request lists them. */
 async function filtersOf(visit: Visit, { filters }: Listing<never>, filter: Query): Promise<NamedFilter[]> {
   const named = filters.map(async (one): Promise<NamedFilter> => {
+    if (one.kind === 'person') return { ...one, kind: 'choice', values: await membersIn(visit, filter[one.name] ?? '') }
     if (one.kind !== 'agent') return one
     const { listed, complete } = await agentsOf(visit)
     if (!complete) return { kind: 'text', name: 'agent_key', label: 'Agent key' }

@@ -17,7 +17,10 @@ export interface Column<Row> {
 /** A control above the list; `name` is the parameter of the endpoint. */
 export type Filter =
   /** Agents by name: `agent_id`, or `agent_key` where there are too many for a select. */
-  { readonly kind: 'agent' } | NamedFilter
+  | { readonly kind: 'agent' }
+  /** A member of the workspace; `me` is the person who looks at the list. */
+  | { readonly kind: 'person'; readonly name: string; readonly label: string }
+  | NamedFilter
 
 export type NamedFilter =
   | { readonly kind: 'text' | 'day'; readonly name: string; readonly label: string }
@@ -53,8 +56,8 @@ export interface Listing<Row = never> {
   readonly filters: readonly Filter[]
   /** A function where cells show what the rows do not have, such as names of agents and people. */
   readonly columns: readonly Column<Row>[] | ((visit: Visit) => Promise<readonly Column<Row>[]>)
-  /** Queries that many people need: a label and the query. */
-  readonly presets?: readonly (readonly [label: string, query: Query])[]
+  /** Queries that many people need. `about` is a sentence about its rows, which the list shows with them. */
+  readonly presets?: readonly (readonly [label: string, query: Query, about?: string | undefined])[]
   /** Shown if there are no rows without a filter: what to do next. */
   readonly empty: string
   /** Acts on selected rows, if the person may do them. */

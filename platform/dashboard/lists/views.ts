@@ -22,17 +22,19 @@ const path = '/api/v1/views'
 /** Ready queries of a list: its presets, then its named views. */
 export function pillsOf(visit: Visit, listing: Listing<never>, named: readonly View[], filter: Query): Html {
   const current = textOf(endpointQuery(listing, filter))
-  const pill = (label: string, query: Query) => ({
+  const pill = (label: string, query: Query, about = '') => ({
     label,
+    about,
     href: address(listing.path, query),
     here: textOf(endpointQuery(listing, query)) === current,
   })
-  const presets = (listing.presets ?? []).map(([label, query]) => pill(label, query))
+  const presets = (listing.presets ?? []).map((preset) => pill(...preset))
   const views = named.map((view) => ({ ...pill(view.name, queryOf(view.query)), id: view.id }))
   const isKnown = current === '' || [...presets, ...views].some(({ here }) => here)
   const menu = menuOf(visit, listing, views, isKnown)
   if (presets.length + views.length === 0 && menu === nothing) return nothing
-  return pills({ pills: [pill('All', {}), ...presets], views, menu })
+  const about = presets.find(({ here }) => here)?.about ?? ''
+  return pills({ pills: [pill('All', {}), ...presets], views, menu, about })
 }
 
 const pills = piece(`<ul class="pills no-print" aria-label="Views">
@@ -40,7 +42,7 @@ const pills = piece(`<ul class="pills no-print" aria-label="Views">
 {{/each}}{{#if views}}<li class="small text-secondary">Saved:</li>{{/if}}
 {{#each views}}<li><a class="btn btn-sm{{#if here}} btn-primary{{/if}}" href="{{href}}"{{#if here}} aria-current="true"{{/if}}><bdi>{{label}}</bdi></a></li>
 {{/each}}{{menu}}</ul>
-`)
+{{#if about}}<p class="text-secondary">{{about}}</p>{{/if}}`)
 
 /** What a person who may change views can do: save the filter if it has no name yet, and remove views. */
 function menuOf(

@@ -2,19 +2,19 @@
 import { countedRows } from './counting.js'
 
 const key =
-  'org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, manifest_id, policy_name, effect, code'
-const columns = `org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, coalesce(manifest_id, '') as manifest_id, policy_name, effect, code`
+  'org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, manifest_id, policy_name, effect, code, reviewed_by'
+const columns = `org_id, policy_id, agent_id, state, severity, mode, scope, rule_type, coalesce(manifest_id, '') as manifest_id, policy_name, effect, code, coalesce(reviewed_by, '') as reviewed_by`
 
 /** Columns that filters of lists compare. */
 const filtered =
-  'state, severity, agent_id, task_id, policy_id, policy_name, rule_type, manifest_id, scope, mode, effect, code'
+  'state, severity, agent_id, task_id, policy_id, policy_name, rule_type, manifest_id, scope, mode, effect, code, reviewed_by'
 
 /** Adds incidents, `n` each, with their occurrences to the counts. */
 const addCounts = (rows: string) => /* sql */ `
     insert into incident_counts as c (${key}, incidents, occurrences, last_seen)
       select * from (select ${columns}, sum(i.n) as incidents, sum(i.n * i.occurrences) as occurrences,
           coalesce(max(i.last_seen) filter (where i.n > 0), '-infinity') as last_seen
-        from (${rows}) i group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12) d
+        from (${rows}) i group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13) d
       where d.incidents <> 0 or d.occurrences <> 0
     on conflict (${key}) do update set incidents = c.incidents + excluded.incidents,
       occurrences = c.occurrences + excluded.occurrences, last_seen = greatest(c.last_seen, excluded.last_seen);`
@@ -64,7 +64,8 @@ create unique index incidents_once on incidents (org_id, policy_id, agent_id, co
   where state in ('open', 'active');
 create index incidents_of_subject on incidents (org_id, policy_id, agent_id, task_id);
 -- The first and the latest incident of a group, also with a filter.
-create index incidents_of_group on incidents (org_id, policy_id, agent_id, code, effect, log_index) include (state, severity);
+create index incidents_of_group on incidents (org_id, policy_id, agent_id, code, effect, log_index)
+  include (state, severity, reviewed_by);
 -- An index that orders incidents includes the columns that filter them, so that a filter which matches few incidents reads
 -- no rows of the table but those of its page.
 create index incidents_written on incidents (org_id, log_index)
@@ -141,6 +142,7 @@ create table incident_counts (
   policy_name text not null,
   effect text not null,
   code text not null,
+  reviewed_by text not null,
   incidents bigint not null,
   occurrences bigint not null,
   -- When one of them was last seen; an incident that left, because its state or effect changed, may have been the last one.

@@ -40,6 +40,7 @@ const filters = {
   policy_id: parameters.id('one policy'),
   code: parameters.text('one code of violations'),
   effect: parameters.choices('effect', valuesOf('incident', 'effect')),
+  reviewed_by: parameters.text('actor who reviewed it last, such as `person:usr_1`; `me` is the caller'),
   q: parameters.text('part of the name of the policy'),
 }
 

@@ -17,7 +17,7 @@ export async function listGroups(
   page: Page,
 ): Promise<Listed<IncidentGroup>> {
   await readByIndex(tx)
-  const counted = onCounted(filter, filter.q === undefined ? undefined : await policyNames(scope, tx, filter.q))
+  const counted = onCounted(scope, filter, filter.q === undefined ? undefined : await policyNames(scope, tx, filter.q))
   const grouped = rowsOf(scope, 'incident_counts')
     .where(counted)
     .where('incidents', '>', 0)

@@ -15,7 +15,7 @@ import {
   total,
   within,
 } from '../../db/list.js'
-import type { Scope } from '../../db/scope.js'
+import { actorText, type Scope } from '../../db/scope.js'
 import { readByIndex } from '../../db/sql.js'
 import { cursorInvalid } from '../../http/paging.js'
 import { readLogSize } from '../../ledger/log.js'
@@ -64,7 +64,7 @@ export async function listIncidents(
   if (after !== null && isUrgency(Number(after)) !== (key === 'urgency')) throw cursorInvalid()
   await readByIndex(tx)
   const names = filter.q === undefined ? undefined : await policyNames(scope, tx, filter.q)
-  const counted = onCounted(filter, names)
+  const counted = onCounted(scope, filter, names)
   const range = await rangeOf(scope, tx, filter)
   const all = await totalOf(scope, tx, filter, counted, range)
   const matching = rowsOf(scope, 'incidents')
@@ -129,11 +129,12 @@ async function totalOf(
 }
 
 /** The conditions on columns that the counts have as well. */
-export function onCounted(filter: Filter, names: string[] | undefined): Condition {
+export function onCounted(caller: Scope, filter: Filter, names: string[] | undefined): Condition {
   const { agent_id, policy_id, manifest_id, rule_type, scope, mode, code, min_severity } = filter
+  const reviewed_by = filter.reviewed_by === 'me' ? actorText(caller) : filter.reviewed_by
   return (list) => {
     list
-      .where(equal({ agent_id, policy_id, manifest_id, rule_type, scope, mode, code }))
+      .where(equal({ agent_id, policy_id, manifest_id, rule_type, scope, mode, code, reviewed_by }))
       .where(among('state', filter.state))
       .where(among('severity', filter.severity))
       .where(among('effect', filter.effect))

@@ -100,6 +100,56 @@ describe('the list of groups', () => {
   })
 })
 
+describe('incidents that a person has taken', () => {
+  const mine = 'state=active&severity=critical&reviewed_by=me'
+  let taken: string
+  beforeAll(async () => {
+    taken = await violate(team.platform, 'taken')
+    const act = { act: 'review' }
+    expect((await team.press(`/incidents/${taken}`, act, 'member')).status).toBe(303)
+  })
+  const shownTo = async (person: 'owner' | 'member', query: string, list = '/incidents') => {
+    const { text } = await team.look(`${list}?${query}`, person)
+    return { text, has: text.includes(`href="/incidents/${taken}`) }
+  }
+
+  it('are the open, critical ones of that person alone, which the list explains and names', async () => {
+    const { text, has } = await shownTo('member', mine)
+    expect([has, (await shownTo('owner', mine)).has]).toEqual([true, false])
+    const ofMember = await shownTo('owner', `reviewed_by=${(await incident(taken)).reviewed_by}`)
+    expect([ofMember.has, ofMember.text.includes('by <bdi>member@')]).toEqual([true, true])
+    expect(ofMember.text).toMatch(/<option value="person:[^"]+" selected>member@/)
+    const preset = await shownTo('member', `${mine}&order=severity`)
+    expect(preset.text).toMatch(/aria-current="true">My open, critical/)
+    expect(preset.text).toContain('in review by you')
+    expect(text).not.toMatch(/>usr_/)
+  })
+
+  it('are found in groups, whose answer keeps the filter', async () => {
+    expect((await shownTo('member', mine, '/incidents/groups')).has).toBe(true)
+    const { text } = await shownTo('owner', mine, '/incidents/groups')
+    expect(text).toContain('Nothing matches this filter.')
+    const asked = await team.look(`/incidents/resolve?${mine}`, 'member')
+    expect([...asked.text.matchAll(/name="selected" value="([^"]+)"/g)].map(([, id]) => id)).toEqual([taken])
+    expect((await team.look(`/incidents/resolve?${mine}`)).text).toContain('No incident that this filter selects')
+  })
+
+  it('leave the list of those that no one has taken', async () => {
+    const open = 'state=open&severity=critical'
+    expect((await shownTo('owner', open)).has).toBe(false)
+    expect((await incident(taken)).state).toBe('active')
+  })
+
+  it('are counted and grouped as they are listed', async () => {
+    const { reviewed_by } = await incident(taken)
+    const { body } = await call<IncidentList>('GET', `/api/v1/incidents?reviewed_by=${reviewed_by}`)
+    const { groups } = (await call<IncidentGroupList>('GET', `/api/v1/incidents/groups?reviewed_by=${reviewed_by}`))
+      .body
+    expect([body.total, body.incidents.map(({ id }) => id)]).toEqual([1, [taken]])
+    expect(groups.map(({ incidents, latest_incident_id }) => [incidents, latest_incident_id])).toEqual([[1, taken]])
+  })
+})
+
 describe('the list by severity', () => {
   const filter = 'state=open,active&order=severity'
   beforeAll(async () => {

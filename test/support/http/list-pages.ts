@@ -25,6 +25,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   target_id: ['ag_3', 'absent'],
   code: ['CODE_1', 'absent'],
   q: ['p', '3', 'absent'],
+  reviewed_by: ['me', 'person:usr_2', 'absent'],
 }
 /** The same for filters that mean something else in one list. */
 const valuesAt: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {

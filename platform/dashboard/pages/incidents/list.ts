@@ -2,9 +2,24 @@
 import type { Incident } from '@svc/schemas'
 import { agentLink } from '../../agents.js'
 import { listPage } from '../../lists/list-page.js'
-import type { Listing } from '../../lists/listing.js'
+import type { Column, Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
-import { badge, effectTexts, id, joined, link, nothing, number, severity, state, text, time } from '../../views/html.js'
+import { type Named, peopleOf } from '../../people.js'
+import {
+  badge,
+  effectTexts,
+  type Html,
+  id,
+  joined,
+  link,
+  nothing,
+  number,
+  piece,
+  severity,
+  state,
+  text,
+  time,
+} from '../../views/html.js'
 import { bulkActs } from './bulk.js'
 import { tabs } from './tabs.js'
 
@@ -27,13 +42,28 @@ export const filters: Listing['filters'] = [
       ['unknown', 'not known'],
     ],
   },
+  { kind: 'person', name: 'reviewed_by', label: 'Taken by' },
 ]
 
 /** The presets of both lists of incidents, of which only one has an order. */
 export const presets: Required<Listing>['presets'] = [
   ['Open or in review', { state: 'open,active' }],
-  ['Open, critical', { state: 'open', severity: 'critical' }],
-  ['Executed anyway', { state: 'open,active', effect: 'executed' }],
+  [
+    'Critical, not taken',
+    { state: 'open', severity: 'critical' },
+    'Critical incidents that are open: no one has started their review.',
+  ],
+  [
+    'My open, critical',
+    { state: 'active', severity: 'critical', reviewed_by: 'me' },
+    'Critical incidents in review by you: those whose review you started, and those that you reactivated.',
+  ],
+  [
+    'Taken by me',
+    { state: 'active', reviewed_by: 'me' },
+    'Incidents in review by you: those whose review you started, and those that you reactivated.',
+  ],
+  ['Open, executed', { state: 'open,active', effect: 'executed' }],
 ]
 
 export const incidents: Listing<Incident> = {
@@ -57,27 +87,8 @@ export const incidents: Listing<Incident> = {
       any: 'newest first',
     },
   ],
-  presets: presets.map(([label, query]) => [label, { ...query, order: 'severity' }] as const),
-  columns: [
-    {
-      head: 'Incident',
-      cell: (incident, filter) => link(paths.incident(incident.id, filter), incident.policy_name),
-    },
-    {
-      head: 'Severity',
-      cell: ({ severity: value, mode }) =>
-        joined([severity(value), mode === 'observe' ? badge('observed only') : nothing]),
-    },
-    { head: 'State', cell: (incident) => state(incident.state) },
-    { head: 'Effect', cell: ({ effect }) => text(effectTexts[effect]) },
-    { head: 'Agent', cell: agentLink },
-    {
-      head: 'Task',
-      cell: ({ task_id, step }) => (task_id === null ? nothing : id(task_id, paths.task(task_id, { around: step }))),
-    },
-    { head: 'Count', cell: ({ occurrences }) => text(number(occurrences)), numeric: true },
-    { head: 'Last seen', cell: ({ last_seen }) => time(last_seen) },
-  ],
+  presets: presets.map(([label, query, about]) => [label, { ...query, order: 'severity' }, about] as const),
+  columns: async (visit) => columnsWith(await peopleOf(visit)),
   above: async ({ query }) => tabs('incidents', query),
   empty: 'No policy was violated yet. Incidents appear here when a recorded step violates a policy.',
   bulk: {
@@ -91,5 +102,33 @@ export const incidents: Listing<Incident> = {
     ],
   },
 }
+
+const columnsWith = (nameOf: Named): readonly Column<Incident>[] => [
+  {
+    head: 'Incident',
+    cell: (incident, filter) => link(paths.incident(incident.id, filter), incident.policy_name),
+  },
+  {
+    head: 'Severity',
+    cell: ({ severity: value, mode }) =>
+      joined([severity(value), mode === 'observe' ? badge('observed only') : nothing]),
+  },
+  { head: 'State', cell: ({ state: now, reviewed_by }) => joined([state(now), byWhom(nameOf(reviewed_by))]) },
+  { head: 'Effect', cell: ({ effect }) => text(effectTexts[effect]) },
+  { head: 'Agent', cell: agentLink },
+  {
+    head: 'Task',
+    cell: ({ task_id, step }) => (task_id === null ? nothing : id(task_id, paths.task(task_id, { around: step }))),
+  },
+  { head: 'Count', cell: ({ occurrences }) => text(number(occurrences)), numeric: true },
+  { head: 'Last seen', cell: ({ last_seen }) => time(last_seen) },
+]
+
+/** Who moved an incident last; nothing for one that no one has moved. */
+function byWhom(name: Html): Html {
+  return name.toHTML() === '' ? nothing : by({ name })
+}
+
+const by = piece('<div class="text-secondary small">by {{name}}</div>')
 
 export const incidentsPage = listPage(incidents, bulkActs)

@@ -5,7 +5,7 @@ import type { Html } from '../../views/html.js'
 import { tabList } from '../../views/tabs.js'
 
 /** The filters of the list of groups. */
-const ofGroups = ['state', 'severity', 'min_severity', 'agent_id', 'policy_id', 'code', 'effect', 'q']
+const ofGroups = ['state', 'severity', 'min_severity', 'agent_id', 'policy_id', 'code', 'effect', 'reviewed_by', 'q']
 
 export function tabs(here: 'incidents' | 'groups', query: Query): Html {
   const filter = filterIn(query)
