@@ -7,7 +7,7 @@ const columns = `org_id, policy_id, agent_id, state, severity, mode, scope, rule
 
 /** Columns that filters of lists compare. */
 const filtered =
-  'state, severity, agent_id, task_id, policy_id, policy_name, rule_type, manifest_id, scope, mode, effect, code, reviewed_by'
+  'state, severity, agent_id, task_id, step, policy_id, policy_name, rule_type, manifest_id, scope, mode, effect, code, reviewed_by'
 
 /** Adds incidents, `n` each, with their occurrences to the counts. */
 const addCounts = (rows: string) => /* sql */ `

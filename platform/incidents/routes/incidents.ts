@@ -54,6 +54,7 @@ export const incidentRoutes = [
     query: {
       ...filters,
       task_id: parameters.text('one task'),
+      step: parameters.index('opened by the step with this number, of any task; with `task_id` of one'),
       manifest_id: parameters.text('one manifest'),
       rule_type: parameters.text('one rule'),
       scope: parameters.choice('scope of the policy', valuesOf('incident', 'scope')),

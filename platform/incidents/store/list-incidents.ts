@@ -69,7 +69,7 @@ export async function listIncidents(
   const all = await totalOf(scope, tx, filter, counted, range)
   const matching = rowsOf(scope, 'incidents')
     .where(counted)
-    .where(equal({ task_id: filter.task_id }))
+    .where(equal({ task_id: filter.task_id, step: filter.step }))
     .where(within('log_index', range))
   const next_to =
     filter.around === undefined
@@ -100,7 +100,7 @@ export async function policyNames({ org_id }: Scope, tx: Transaction, q: string)
   return rows.map(({ policy_name }) => policy_name)
 }
 
-/** From the counts that the database keeps; with a time or a task, from the index of these incidents. */
+/** From the counts that the database keeps; with a time, a task or a step, from the index of these incidents. */
 async function totalOf(
   scope: Scope,
   tx: Transaction,
@@ -113,10 +113,10 @@ async function totalOf(
     await tx.query('set local enable_bitmapscan = off')
     const incidents = rowsOf(scope, 'incidents')
       .where(counted)
-      .where(equal({ task_id: filter.task_id }))
+      .where(equal({ task_id: filter.task_id, step: filter.step }))
     return total(tx, incidents.where(within('log_index', part)))
   }
-  if (filter.task_id !== undefined) return countIn(range)
+  if (filter.task_id !== undefined || filter.step !== undefined) return countIn(range)
   const kept = () => total(tx, rowsOf(scope, 'incident_counts').where(counted), 'sum(incidents)')
   if (filter.from === undefined && filter.to === undefined) return kept()
   const { first = 0, end = Number.MAX_SAFE_INTEGER } = range

@@ -2,7 +2,7 @@
 import type { Agent, Incident, IncidentGroupList, IncidentList, ViewList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { registerAgent, violate } from '../../support/http/actions.js'
-import { hostile, injectedIn, startTeam, type Team } from '../../support/people/pages.js'
+import { hostile, hrefsIn, injectedIn, startTeam, type Team } from '../../support/people/pages.js'
 
 let team: Team
 /** Incidents of one group, oldest first. */
@@ -21,8 +21,6 @@ afterAll(() => team.close())
 const call = <T>(method: string, path: string, body?: unknown) =>
   team.platform.call<T>(method, path, body === undefined ? {} : { body })
 const incident = async (id: string) => (await call<Incident>('GET', `/api/v1/incidents/${id}`)).body
-const hrefsIn = (page: string) =>
-  [...page.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&'))
 
 describe('the list of groups', () => {
   /** The addresses of the page that begin so, without those of the navigation. */

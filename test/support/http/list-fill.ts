@@ -43,11 +43,11 @@ insert into events (org_id, log_index, id, at, actor_kind, actor_id, kind, subje
   select '${org_id}', ${first + entries} + n, 'evt_' || n, '2026-02-28', 'system', case when n % 500 = 0 then 'rare-actor' else 'ingest' end,
     case when n % 900 = 0 then 'rare' else 'common' end, 'incident', 'inc_' || n % 5000, '{}' from generate_series(0, ${events - 1}) n;
 insert into incidents (org_id, log_index, id, agent_id, task_id, policy_id, policy_name, rule_type, severity, scope, state, mode,
-    risk_score, violation_details, code, occurrences, blocked, executed, first_seen, last_seen, reviewed_by)
+    risk_score, violation_details, code, occurrences, blocked, executed, first_seen, last_seen, step, reviewed_by)
   select org_id, first_log_index + k, 'inc_' || ((first_log_index - ${first}) / ${steps} + k * 1000000), agent_id, task_id,
     ((first_log_index - ${first}) / ${steps} + k) % 15, 'p', 'not',
     case when (first_log_index - ${first}) % 400 = 0 then 'critical' else 'low' end, 'step_execution',
-    case when (first_log_index - ${first}) % 300 = 0 then 'open' else 'resolved' end, 'enforce', 0.5, '{"code":"x","reason":"r","rule_type":"not","params":{},"evidence":[],"remedy":null}', 'CODE_' || ((first_log_index - ${first}) / ${steps} + k) % 4, 1, ((first_log_index - ${first}) % 700 > 0)::int, ((first_log_index - ${first}) % 700 = 0)::int, '2026-01-01', '2026-01-01',
+    case when (first_log_index - ${first}) % 300 = 0 then 'open' else 'resolved' end, 'enforce', 0.5, '{"code":"x","reason":"r","rule_type":"not","params":{},"evidence":[],"remedy":null}', 'CODE_' || ((first_log_index - ${first}) / ${steps} + k) % 4, 1, ((first_log_index - ${first}) % 700 > 0)::int, ((first_log_index - ${first}) % 700 = 0)::int, '2026-01-01', '2026-01-01', 1,
     case when (first_log_index - ${first}) % 900 = 0 then 'person:usr_1' when (first_log_index - ${first}) % 20 = 0 then 'person:usr_2' end
   from task_heads, generate_series(0, ${incidents_per_task - 1}) k;
 drop table e;

@@ -5,6 +5,7 @@ import type { Endpoint } from '../../../platform/http/route.js'
 /** Values of filters that match many rows, few rows and no rows, by the name of the filter. */
 const values: Readonly<Record<string, readonly string[]>> = {
   task_id: ['run-100', 'absent'],
+  step: ['1', '999999'],
   agent_id: ['ag_3', 'absent'],
   environment: ['production', 'test', 'absent'],
   step_type: ['step.model', 'step.credential', 'absent'],

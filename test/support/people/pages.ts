@@ -87,3 +87,10 @@ export const hostile = `</title><script>alert(1)</script><img src=x onerror="ale
 export function injectedIn(page: string): readonly string[] {
   return page.match(/<(script(?! src="\/assets\/)|img)\b|onerror="|href="(?:javascript|https?):/gi) ?? []
 }
+
+/** The addresses of the links of a page. */
+export function hrefsIn(page: string): string[] {
+  return [...page.matchAll(/href="([^"]+)"/g)].map(([, href = '']) =>
+    href.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&'),
+  )
+}

@@ -2,6 +2,7 @@
 
 import type { Incident } from '@svc/schemas'
 import { PlatformError } from '../../../errors.js'
+import type { Query } from '../../../http/query.js'
 import { type IncidentMove, transitions } from '../../../incidents/commands/move-incident.js'
 import { agentLink } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
@@ -68,7 +69,7 @@ function confirmation({ csrf, form }: Visit, move: IncidentMove, { moved, about,
 const confirmView =
   piece(`<form class="card" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><input type="hidden" name="move" value="{{move}}">
 <div class="card-header"><h2 class="card-title">{{question}}</h2></div>
-{{#if about}}<div class="card-body text-secondary">{{about}}</div>{{/if}}
+{{#if about}}<div class="card-body text-secondary"><bdi>{{about}}</bdi></div>{{/if}}
 <table class="table rows"><thead><tr><th>Policy</th><th>Severity</th><th>Agent</th><th>Change</th><th>Task</th></tr></thead><tbody>
 {{#each rows}}<tr><td data-label="Policy"><input type="hidden" name="selected" value="{{id}}">{{policy}}</td><td data-label="Severity">{{severity}}</td><td data-label="Agent">{{agent}}</td><td data-label="Change">{{change}}</td><td data-label="Task">{{task}}</td></tr>
 {{/each}}</tbody></table>
@@ -129,14 +130,21 @@ async function showAll(visit: Visit): Promise<Shown> {
   const { incidents, total } = await visit.api.read('incident-list', '/api/v1/incidents', asked)
   const moved = incidents.filter(({ state }) => transitions.resolve.from.some((from) => from === state))
   if (moved.length > 0) {
-    const about =
+    const rest =
       total > moved.length
         ? `These are the first ${number(moved.length)} of ${number(total)}: open this page again for the others.`
         : ''
+    const about = [stepText(filter), rest].filter((sentence) => sentence !== '').join(' ')
     return confirmation(visit, 'resolve', { moved, about, back })
   }
   const content = noneView({ back })
   return { title: 'Incidents', place: 'incidents', content: content.toHTML() }
+}
+
+/** For a filter of one step. */
+function stepText({ task_id, step }: Query): string {
+  if (task_id === undefined || step === undefined) return ''
+  return `These incidents were opened by step ${step} of the task ${task_id}.`
 }
 
 const noneView =

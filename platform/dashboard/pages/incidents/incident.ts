@@ -10,7 +10,6 @@ import { address, api, filterIn, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
 import {
   badge,
-  counted,
   effectTexts,
   type Html,
   hash,
@@ -30,6 +29,7 @@ import { facts } from '../../views/pieces.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
 import { evidenceOf } from './evidence.js'
 import { incidents } from './list.js'
+import { othersOf } from './others.js'
 
 const maxOccurrences = 50
 
@@ -79,9 +79,8 @@ const view = piece(`{{neighbours}}
 {{#if remedy}}<h2 class="h3">Remedy</h2><p class="lines"><bdi>{{remedy}}</bdi></p>{{/if}}
 {{#if ran}}<p><strong>It was not stopped.</strong> {{ran}}</p>{{/if}}
 {{#if task_href}}<p class="mb-0 btn-list"><a class="btn btn-primary" href="{{task_href}}">Show the steps of the task</a><a class="btn" href="{{verify_href}}">Verify its record</a></p>{{/if}}
-{{#if others}}<p class="mb-0 mt-2">{{others}}</p>{{/if}}
 </div></section>
-{{evidence}}{{#if moves}}<section class="card no-print"><form class="card-body" method="post"><input type="hidden" name="csrf" value="{{csrf}}">
+{{others}}{{evidence}}{{#if moves}}<section class="card no-print"><form class="card-body" method="post"><input type="hidden" name="csrf" value="{{csrf}}">
 <label class="form-label" for="note">{{note_label}}</label>
 <textarea class="form-control mb-2" id="note" name="note" rows="2" maxlength="1000">{{note}}</textarea>
 <div class="btn-list">{{#each moves}}<button class="btn{{#if main}} btn-primary{{/if}}" name="act" value="{{name}}">{{label}}</button>{{/each}}</div>
@@ -112,20 +111,6 @@ function ranText({ effects, mode, severity: level }: Incident, { engine, agent_i
         about,
       ])
     : joined([text('An engine has reported for this agent; it did not stop this step, or was not asked.'), about])
-}
-
-/** Other open incidents of the same task. */
-async function othersOf({ api: { read } }: Visit, { task_id, state: now }: Incident): Promise<Html> {
-  if (task_id === null) return nothing
-  const open = { task_id, state: 'open,active' }
-  const { total } = await read('incident-list', '/api/v1/incidents', { ...open, limit: '1' })
-  const others = total - (now === 'open' || now === 'active' ? 1 : 0)
-  return others <= 0
-    ? nothing
-    : link(
-        paths.open_incidents({ task_id }),
-        counted(others, 'other open incident of this task', 'other open incidents of this task'),
-      )
 }
 
 function factsOf(incident: Incident, agent: Agent) {
