@@ -3,6 +3,7 @@ import type { SearchResult } from '@svc/schemas'
 import type { DashboardPage } from '../page.js'
 import { paths } from '../paths.js'
 import { type Html, link, piece, text, time } from '../views/html.js'
+import { reasonText, violatedText } from '../views/violation.js'
 import type { Shown, Visit } from '../visit.js'
 
 /** The API returns at most this many results of a kind. */
@@ -42,12 +43,12 @@ function hrefOf({ kind, id }: SearchResult): string {
   return kinds.find((one) => one.kind === kind)?.href(id) ?? paths.search()
 }
 
-function groupOf({ title, all }: Kind, rows: readonly SearchResult[], q: string) {
+function groupOf({ kind, title, all }: Kind, rows: readonly SearchResult[], q: string) {
   return {
     title,
     rows: rows.map((row) => ({
-      name: link(hrefOf(row), row.title || row.id),
-      detail: text(row.detail),
+      name: link(hrefOf(row), kind === 'incident' ? violatedText(row.title) : row.title || row.id),
+      detail: kind === 'incident' ? reasonText(row.detail) : text(row.detail),
       at: time(row.at),
     })),
     cut: rows.length === maxOfKind,

@@ -73,3 +73,34 @@ describe('incidents of one step', () => {
     expect(alone).not.toContain('of this step')
   })
 })
+
+describe('a row that names a violated policy', () => {
+  const pages = ({ agent_id, id }: Incident) => [
+    '/',
+    '/incidents?state=resolved',
+    '/incidents/groups',
+    `/incidents/${id}`,
+    `/agents/${agent_id}`,
+    '/tasks/triple?view=full',
+    '/search?q=a refund has',
+    '/incidents/resolve?task_id=single',
+  ]
+
+  it('says that it was violated, and why, on every page', async () => {
+    const [first] = opened
+    if (first === undefined) throw new Error('no incident was opened')
+    for (const path of pages(first)) {
+      const { status, text } = await team.look(path)
+      const of = path.includes('single') ? ((await listed('task_id=single'))[0] as Incident) : first
+      expect([path, status]).toEqual([path, 200])
+      expect([path, text.includes(`Violated: ${of.policy_name}`)]).toEqual([path, true])
+      const [word = ''] = of.violation_details.reason.split('`').filter((part) => part.length > 8)
+      expect([path, text.includes(word)]).toEqual([path, true])
+    }
+  })
+
+  it('shows code of the reason as code, and nothing of it as HTML', async () => {
+    const { text } = await team.look(`/incidents/${opened[0]?.id}`)
+    expect(text).toContain('<code>input.amount</code>')
+  })
+})

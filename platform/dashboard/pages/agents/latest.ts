@@ -2,6 +2,7 @@
 import type { Agent } from '@svc/schemas'
 import { paths } from '../../paths.js'
 import { counted, type Html, id, link, number, piece, severity, state, text, time } from '../../views/html.js'
+import { violated } from '../../views/violation.js'
 import type { Visit } from '../../visit.js'
 
 /** Rows of each table. */
@@ -23,7 +24,11 @@ export async function latestOf({ api: { read } }: Visit, { agent_id }: Agent): P
     })),
     all_tasks: total === 0 ? '' : link(paths.tasks({ agent_id }), `${counted(total, 'task')} in all`),
     incidents: incidents.map((one) => ({
-      policy: link(paths.incident(one.id, { agent_id }), one.policy_name),
+      policy: violated({
+        policy_name: one.policy_name,
+        reason: one.violation_details.reason,
+        href: paths.incident(one.id, { agent_id }),
+      }),
       severity: severity(one.severity),
       state: state(one.state),
       last: time(one.last_seen),
@@ -37,7 +42,7 @@ const sections = piece(`<section class="card"><div class="card-header"><h2 class
 {{#each tasks}}<tr><td data-label="Task">{{task}}</td><td data-label="Status">{{status}}</td><td data-label="Violations" class="num">{{violations}}</td><td data-label="Last step">{{last}}</td></tr>
 {{/each}}</tbody></table><div class="card-footer">{{all_tasks}}</div>{{else}}<div class="empty-state">No task was recorded yet. Tasks appear here with their first step.</div>{{/if}}</section>
 <section class="card"><div class="card-header"><h2 class="card-title">Newest incidents</h2></div>
-{{#if incidents}}<table class="table rows"><thead><tr><th scope="col">Policy</th><th scope="col">Severity</th><th scope="col">State</th><th scope="col">Last seen</th></tr></thead><tbody>
-{{#each incidents}}<tr><td data-label="Policy">{{policy}}</td><td data-label="Severity">{{severity}}</td><td data-label="State">{{state}}</td><td data-label="Last seen">{{last}}</td></tr>
+{{#if incidents}}<table class="table rows"><thead><tr><th scope="col">Incident</th><th scope="col">Severity</th><th scope="col">State</th><th scope="col">Last seen</th></tr></thead><tbody>
+{{#each incidents}}<tr><td data-label="Incident">{{policy}}</td><td data-label="Severity">{{severity}}</td><td data-label="State">{{state}}</td><td data-label="Last seen">{{last}}</td></tr>
 {{/each}}</tbody></table><div class="card-footer">{{all_incidents}}</div>{{else}}<div class="empty-state">No recorded step of this agent violated a policy.</div>{{/if}}</section>
 `)

@@ -7,7 +7,8 @@ import { type IncidentMove, transitions } from '../../../incidents/commands/move
 import { agentLink } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { api, filterIn, paths } from '../../paths.js'
-import { counted, id, link, nothing, number, piece, severity, stateText, text } from '../../views/html.js'
+import { counted, id, nothing, number, piece, severity, stateText, text } from '../../views/html.js'
+import { violated } from '../../views/violation.js'
 import { type Act, type Fields, field, type Shown, type Visit } from '../../visit.js'
 
 /** The API moves at most this many at once. */
@@ -49,7 +50,11 @@ function confirmation({ csrf, form }: Visit, move: IncidentMove, { moved, about,
     about,
     rows: moved.map((one) => ({
       id: one.id,
-      policy: link(paths.incident(one.id), one.policy_name),
+      incident: violated({
+        policy_name: one.policy_name,
+        reason: one.violation_details.reason,
+        href: paths.incident(one.id),
+      }),
       severity: severity(one.severity),
       agent: agentLink(one),
       change: text(`${stateText(one.state)} → ${stateText(transitions[move].to)}`),
@@ -70,8 +75,8 @@ const confirmView =
   piece(`<form class="card" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><input type="hidden" name="move" value="{{move}}">
 <div class="card-header"><h2 class="card-title">{{question}}</h2></div>
 {{#if about}}<div class="card-body text-secondary"><bdi>{{about}}</bdi></div>{{/if}}
-<table class="table rows"><thead><tr><th>Policy</th><th>Severity</th><th>Agent</th><th>Change</th><th>Task</th></tr></thead><tbody>
-{{#each rows}}<tr><td data-label="Policy"><input type="hidden" name="selected" value="{{id}}">{{policy}}</td><td data-label="Severity">{{severity}}</td><td data-label="Agent">{{agent}}</td><td data-label="Change">{{change}}</td><td data-label="Task">{{task}}</td></tr>
+<table class="table rows"><thead><tr><th>Incident</th><th>Severity</th><th>Agent</th><th>Change</th><th>Task</th></tr></thead><tbody>
+{{#each rows}}<tr><td data-label="Incident">{{incident}}<input type="hidden" name="selected" value="{{id}}"></td><td data-label="Severity">{{severity}}</td><td data-label="Agent">{{agent}}</td><td data-label="Change">{{change}}</td><td data-label="Task">{{task}}</td></tr>
 {{/each}}</tbody></table>
 <div class="card-body"><label class="form-label" for="note">{{note_label}}</label>
 <textarea class="form-control mb-2" id="note" name="note" rows="2" maxlength="1000"{{#if needs_note}} required{{/if}}>{{note}}</textarea>

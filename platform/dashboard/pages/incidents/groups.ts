@@ -6,10 +6,9 @@ import { listPage } from '../../lists/list-page.js'
 import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
 import { effectTexts, link, nothing, number, piece, severity, text, time } from '../../views/html.js'
+import { violated } from '../../views/violation.js'
 import { filters, presets } from './list.js'
 import { tabs } from './tabs.js'
-
-const maxReason = 160
 
 const groups: Listing<IncidentGroup> = {
   place: 'incidents',
@@ -72,18 +71,15 @@ function openOf(group: IncidentGroup, filter: Query) {
 
 function policyOf(group: IncidentGroup, filter: Query) {
   const { reason, latest_incident_id, policy_name } = group
-  const short = reason.length > maxReason ? `${reason.slice(0, maxReason)}…` : reason
-  return policy({
-    name: link(listOf(group, filter), policy_name),
-    severity: severity(group.severity),
-    reason: text(short),
-    latest: link(paths.incident(latest_incident_id, exactly(group, filter)), 'Latest incident'),
+  return violated({
+    policy_name,
+    reason,
+    href: listOf(group, filter),
+    marks: severity(group.severity),
+    more: link(paths.incident(latest_incident_id, exactly(group, filter)), 'Latest incident'),
   })
 }
 
-const policy = piece(
-  `<div class="long"><div>{{name}} {{severity}}</div><div class="text-secondary small">{{reason}} {{latest}}</div></div>`,
-)
 const act = piece('<span class="text-nowrap">{{link}}</span>')
 const seen = piece(`<div>{{#each times}}<div>{{this}}</div>{{/each}}</div>`)
 

@@ -26,6 +26,7 @@ import {
   time,
 } from '../../views/html.js'
 import { facts } from '../../views/pieces.js'
+import { reasonText, violatedText } from '../../views/violation.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
 import { evidenceOf } from './evidence.js'
 import { incidents } from './list.js'
@@ -68,15 +69,15 @@ async function show(visit: Visit): Promise<Shown> {
       ...incident.history.map((entry) => historyOf(entry, nameOf)),
     ],
   })
-  return { title: `Violated: ${incident.policy_name}`, place: 'incidents', content: content.toHTML() }
+  return { title: violatedText(incident.policy_name), place: 'incidents', content: content.toHTML() }
 }
 
 const view = piece(`{{neighbours}}
 <div class="row"><div class="col-lg-8">
 <section class="card"><div class="card-body">
 <p class="mb-2">{{severity}} {{state}}{{#if observed}} {{observed}}{{/if}}</p>
-<h2 class="h3">Reason</h2><p class="lines fs-3"><bdi>{{reason}}</bdi></p>
-{{#if remedy}}<h2 class="h3">Remedy</h2><p class="lines"><bdi>{{remedy}}</bdi></p>{{/if}}
+<h2 class="h3">Reason</h2><p class="lines fs-3">{{reason}}</p>
+{{#if remedy}}<h2 class="h3">Remedy</h2><p class="lines">{{remedy}}</p>{{/if}}
 {{#if ran}}<p><strong>It was not stopped.</strong> {{ran}}</p>{{/if}}
 {{#if task_href}}<p class="mb-0 btn-list"><a class="btn btn-primary" href="{{task_href}}">Show the steps of the task</a><a class="btn" href="{{verify_href}}">Verify its record</a></p>{{/if}}
 </div></section>
@@ -133,8 +134,8 @@ function factsOf(incident: Incident, agent: Agent) {
     severity: severity(incident.severity),
     state: state(incident.state),
     observed: mode === 'observe' ? badge('observed only') : nothing,
-    reason: violation_details.reason,
-    remedy: violation_details.remedy ?? '',
+    reason: reasonText(violation_details.reason),
+    remedy: violation_details.remedy === null ? '' : reasonText(violation_details.remedy),
     task_href:
       task_id === null ? '' : `${paths.task(task_id, { around: step })}${step === null ? '' : `#step-${step}`}`,
     verify_href: task_id === null ? '' : `${paths.task(task_id, { verify: '1' })}#verification`,

@@ -11,7 +11,6 @@ import {
   type Html,
   id,
   joined,
-  link,
   nothing,
   number,
   piece,
@@ -20,6 +19,7 @@ import {
   text,
   time,
 } from '../../views/html.js'
+import { violated } from '../../views/violation.js'
 import { bulkActs } from './bulk.js'
 import { tabs } from './tabs.js'
 
@@ -83,7 +83,7 @@ export const incidents: Listing<Incident> = {
       kind: 'choice',
       name: 'order',
       label: 'Order',
-      values: [['severity', 'most severe first']],
+      values: [['severity', 'by severity']],
       any: 'newest first',
     },
   ],
@@ -106,7 +106,8 @@ export const incidents: Listing<Incident> = {
 const columnsWith = (nameOf: Named): readonly Column<Incident>[] => [
   {
     head: 'Incident',
-    cell: (incident, filter) => link(paths.incident(incident.id, filter), incident.policy_name),
+    cell: ({ id: one, policy_name, violation_details: { reason } }, filter) =>
+      violated({ policy_name, reason, href: paths.incident(one, filter) }),
   },
   {
     head: 'Severity',

@@ -6,6 +6,7 @@ import { agentLink } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { paths } from '../../paths.js'
 import { chart, counted, countedOrNone, link, number, piece, severity, state, text, time } from '../../views/html.js'
+import { violated } from '../../views/violation.js'
 import type { Shown, Visit } from '../../visit.js'
 import { duties } from './duties.js'
 import { firstRun, latestTask, showCommands } from './first-run.js'
@@ -46,9 +47,9 @@ const page =
 {{/each}}</tbody></table></details></div></section>
 `)
 
-function incidentOf({ id, policy_name, agent_id, agent_name, first_seen, ...incident }: Incident) {
+function incidentOf({ id, policy_name, agent_id, agent_name, first_seen, violation_details, ...incident }: Incident) {
   return {
-    policy: link(paths.incident(id), policy_name),
+    policy: violated({ policy_name, reason: violation_details.reason, href: paths.incident(id) }),
     severity: severity(incident.severity),
     state: state(incident.state),
     agent: agentLink({ agent_id, agent_name }),

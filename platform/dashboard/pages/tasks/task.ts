@@ -24,6 +24,7 @@ import {
   time,
 } from '../../views/html.js'
 import { facts } from '../../views/pieces.js'
+import { reasonText } from '../../views/violation.js'
 import type { Shown, Visit } from '../../visit.js'
 import { approvalSummary } from './approvals.js'
 import { tasks } from './list.js'
@@ -141,8 +142,8 @@ function summaryOf(
         step: link(hrefOf(step.step), `Step ${step.step}: ${step.step_name ?? step.step_type}`),
         verdict: verdictOf(step),
         policy: violation === undefined ? nothing : link(paths.policy(violation.policy_id), violation.name),
-        reason: violation?.violation_details.reason ?? '',
-        remedy: violation?.violation_details.remedy ?? '',
+        reason: reasonText(violation?.violation_details.reason ?? ''),
+        remedy: violation?.violation_details.remedy ? reasonText(violation.violation_details.remedy) : '',
         more:
           others.length === 0
             ? nothing
@@ -169,9 +170,9 @@ const quiet = piece(
 
 const summary = piece(`<section class="card"><div class="card-body"><h2 class="h3">{{heading}}</h2>
 {{#if first}}<p class="text-secondary">{{first}}</p>{{/if}}
-{{#each steps}}<div class="finding"><div>{{step}} {{verdict}}</div><p class="lines mb-0"><bdi>{{reason}}</bdi></p>
-{{#if remedy}}<p class="lines mb-0"><strong>What would make it right:</strong> <bdi>{{remedy}}</bdi></p>{{/if}}
-<div class="small">Policy: {{policy}} {{more}}</div></div>{{/each}}</div></section>`)
+{{#each steps}}<div class="finding"><div>{{step}} {{verdict}}</div><p class="lines mb-0">{{reason}}</p>
+{{#if remedy}}<p class="lines mb-0"><strong>What would make it right:</strong> {{remedy}}</p>{{/if}}
+<div class="small">Violated: {{policy}} {{more}}</div></div>{{/each}}</div></section>`)
 
 function factsOf({ task, violating }: TaskTimeline) {
   const { task_id, agent_id, agent_name, environment, status, unfinished, step_count, first_ts, last_ts } = task

@@ -15,6 +15,7 @@ import {
   text,
   time,
 } from '../../views/html.js'
+import { reasonText, violatedText } from '../../views/violation.js'
 import { approvalOf } from './approvals.js'
 
 /** How much of each step is shown. */
@@ -54,7 +55,7 @@ const list = piece(`<ol class="timeline-list">
 {{#if summary}}<div class="step-summary text-secondary"><bdi>{{summary}}</bdi></div>{{/if}}
 {{#if approval}}<div class="step-approval">{{approval}}{{#if evidence}} · <a class="text-link" href="{{evidence}}" download>Evidence</a>{{/if}}</div>{{/if}}
 {{#each violations}}<div class="step-violation"><div>{{severity}} {{policy}} {{mode}}</div>
-<p class="lines mb-1"><bdi>{{reason}}</bdi></p>{{#if remedy}}<p class="lines mb-1"><strong>What would make it right:</strong> <bdi>{{remedy}}</bdi></p>{{/if}}
+<p class="lines mb-1">{{reason}}</p>{{#if remedy}}<p class="lines mb-1"><strong>What would make it right:</strong> {{remedy}}</p>{{/if}}
 <div class="small">{{#if evidence}}Because of {{evidence}}. {{/if}}{{incident}}</div></div>
 {{/each}}{{body}}</li>
 {{/each}}</ol>
@@ -140,10 +141,10 @@ function violationOf(violation: LoggedViolation, { hrefOf }: Shape) {
     .map(({ step, step_name, step_type }) => link(hrefOf(step ?? 0), `step ${step} (${step_name ?? step_type})`))
   return {
     severity: severity(violation.severity),
-    policy: link(paths.policy(policy_id), name),
+    policy: link(paths.policy(policy_id), violatedText(name)),
     mode: waived ? badge('waived') : mode === 'observe' ? badge('observed only') : nothing,
-    reason,
-    remedy: remedy ?? '',
+    reason: reasonText(reason),
+    remedy: remedy === null ? '' : reasonText(remedy),
     evidence: earlier.length === 0 ? '' : joined(earlier, ', '),
     incident:
       incident_id === null
