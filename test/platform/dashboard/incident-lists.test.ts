@@ -210,6 +210,8 @@ describe('the page of an incident of a list', () => {
     const sent = await team.platform.call<{ incident_id: string }>('POST', '/api/v1/incidents', { as: 'key', body })
     const { status, text } = await team.look(`/incidents/${sent.body.incident_id}`)
     expect([status, text]).toEqual([200, expect.stringContaining('Not in the log.')])
+    expect(text).toContain('the log has no record of its step')
+    expect(text).not.toContain('Verify its record')
   })
 
   it('says who may answer it', async () => {

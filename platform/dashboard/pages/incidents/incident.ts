@@ -78,8 +78,9 @@ const view = piece(`{{neighbours}}
 <p class="mb-2">{{severity}} {{state}}{{#if observed}} {{observed}}{{/if}}</p>
 <h2 class="h3">Reason</h2><p class="lines fs-3">{{reason}}</p>
 {{#if remedy}}<h2 class="h3">Remedy</h2><p class="lines">{{remedy}}</p>{{/if}}
-{{#if ran}}<p><strong>It was not stopped.</strong> {{ran}}</p>{{/if}}
-{{#if task_href}}<p class="mb-0 btn-list"><a class="btn btn-primary" href="{{task_href}}">Show the steps of the task</a><a class="btn" href="{{verify_href}}">Verify its record</a></p>{{/if}}
+{{#if ran}}<p><strong>{{not_stopped}}</strong> {{ran}}</p>{{/if}}
+{{#if unlogged}}<p>{{unlogged}}</p>{{/if}}
+{{#if task_href}}<p class="mb-0 btn-list"><a class="btn btn-primary" href="{{task_href}}">Show the steps of the task</a>{{#if verify_href}}<a class="btn" href="{{verify_href}}">Verify its record</a>{{/if}}</p>{{/if}}
 </div></section>
 {{others}}{{evidence}}{{#if moves}}<section class="card no-print"><form class="card-body" method="post"><input type="hidden" name="csrf" value="{{csrf}}">
 <label class="form-label" for="note">{{note_label}}</label>
@@ -100,15 +101,27 @@ const view = piece(`{{neighbours}}
 </div></div>
 `)
 
+/** Of a step that was not recorded, such as one that an engine stopped. */
+const unlogged = 'An engine reported this violation; the log has no record of its step.'
+
+/** An incident can count steps that ran and steps that did not. */
+function notStopped({ effects: { executed }, occurrences }: Incident): string {
+  return executed === occurrences ? 'It was not stopped.' : `${number(executed)} of ${number(occurrences)} ran.`
+}
+
 /** Why a step that a policy forbids ran, as far as the platform knows. */
-function ranText({ effects, mode, severity: level }: Incident, { engine, agent_id }: Agent): Html {
+function ranText({ effects, mode, scope, severity: level }: Incident, { engine, agent_id }: Agent): Html {
   if (effects.executed === 0) return nothing
+  if (scope !== 'step_execution')
+    return text('The policy is evaluated when it is too late to stop a step: it only reports.')
   if (mode === 'observe') return text('The policy is only observed: it reports and stops nothing.')
   if (level !== 'critical') return text('Only critical policies stop a step; this one reports.')
   const about = link(paths.agent(agent_id), 'What to do')
   return engine === undefined || engine.state === 'no_engine'
     ? joined([
-        text('No engine has reported for this agent, so that its steps are recorded and nothing stops them.'),
+        text(
+          'No engine has reported for this agent: as far as the platform knows, nothing is asked before its steps run.',
+        ),
         about,
       ])
     : joined([text('An engine has reported for this agent; it did not stop this step, or was not asked.'), about])
@@ -138,8 +151,11 @@ function factsOf(incident: Incident, agent: Agent) {
     remedy: violation_details.remedy === null ? '' : reasonText(violation_details.remedy),
     task_href:
       task_id === null ? '' : `${paths.task(task_id, { around: step })}${step === null ? '' : `#step-${step}`}`,
-    verify_href: task_id === null ? '' : `${paths.task(task_id, { verify: '1' })}#verification`,
+    verify_href:
+      task_id === null || incident.log_id === null ? '' : `${paths.task(task_id, { verify: '1' })}#verification`,
     ran: ranText(incident, agent),
+    not_stopped: notStopped(incident),
+    unlogged: task_id !== null && incident.log_id === null ? unlogged : '',
     facts: facts(known, 'narrow'),
   }
 }
