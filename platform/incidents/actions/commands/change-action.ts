@@ -8,6 +8,7 @@ import { unknownAction } from '../errors.js'
 import { kinds } from '../kinds/kinds.js'
 import type { ActionParts } from '../parts.js'
 import { type ActionValues, findAction, lockAction, updateAction } from '../store/actions.js'
+import { findReceiver } from '../store/attempts.js'
 import { deliverName } from '../triggers.js'
 import { assertLimits } from './assert-limits.js'
 import { noteAction, sealed } from './change.js'
@@ -20,25 +21,44 @@ export async function changeAction(
   id: string,
   change: ActionChange,
 ): Promise<Action> {
-  return changeAs(parts, scope, admins, async (tx, { now }) => {
-    const known = await lockAction(scope, tx, id)
-    if (known === null) throw unknownAction()
-    const { values, target } = changed(parts, known, change)
-    await assertLimits(scope, tx, newLimits(known, values))
-    const sealed_target = target === null ? null : sealed(parts, actionTargetContext(scope.org_id, id), target)
-    await updateAction(scope, tx, now, id, values, sealed_target)
-    await noteChanges(scope, tx, now, known, values, sealed_target !== null)
-    if (values.enabled) await parts.send(deliverName, { org_id: scope.org_id, action_id: id }, { tx })
-    return (await findAction(scope, tx, id)) as Action
-  })
+  return changeAs(parts, scope, admins, (tx, { now }) => changeActionIn(parts, scope, tx, now, id, change))
 }
 
-function changed(parts: ActionParts, known: Action, change: ActionChange) {
+/** The same within a transaction of `changeAs`. */
+export async function changeActionIn(
+  parts: ActionParts,
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  id: string,
+  change: ActionChange,
+): Promise<Action> {
+  const known = await lockAction(scope, tx, id)
+  if (known === null) throw unknownAction()
+  const { values, target } = await readChange(parts, scope, tx, known, change)
+  const sealed_target = target === null ? null : sealed(parts, actionTargetContext(scope.org_id, id), target)
+  await updateAction(scope, tx, now, id, values, sealed_target)
+  await noteChanges(scope, tx, now, known, values, sealed_target !== null)
+  if (values.enabled) await parts.send(deliverName, { org_id: scope.org_id, action_id: id }, { tx })
+  return (await findAction(scope, tx, id)) as Action
+}
+
+export interface WrittenChange {
+  readonly values: ActionValues
+  /** A new address of the receiver; null for the one before. */
+  readonly target: string | null
+}
+
+/** An action as a change would make it; writes nothing. Rejects with INVALID. */
+export async function readChange(
+  parts: ActionParts,
+  scope: Scope,
+  tx: Transaction,
+  known: Action,
+  change: ActionChange,
+): Promise<WrittenChange> {
   const { name, enabled, min_severity, agent_ids, policy_ids, on } = change
-  // A client that sends back what it read does not change the address, of which it read a part.
-  const isShown = change.config === undefined || change.config.url === known.config.url
-  const isSame = isShown && change.config?.to === undefined
-  const { config, target } = isSame
+  const { config, target } = isShown(known, change)
     ? { config: known.config, target: null }
     : kinds[known.kind].read(parts, change.config ?? {})
   const values: ActionValues = {
@@ -50,7 +70,26 @@ function changed(parts: ActionParts, known: Action, change: ActionChange) {
     config,
     enabled: enabled ?? known.enabled,
   }
-  return { values, target }
+  await assertLimits(scope, tx, newLimits(known, values))
+  const isNew = target !== null && target !== (await targetOf(parts, scope, tx, known.id))
+  return { values, target: isNew ? target : null }
+}
+
+/** True for a client that sends back what it read, which of an address is a part. */
+function isShown({ config: known }: Action, { config }: ActionChange): boolean {
+  if (config === undefined) return true
+  return config.url === known.url && (config.to === undefined || String(listOf(config.to)) === String(known.to))
+}
+
+/** The address of the receiver; null for one that cannot be opened, so that it can be set again. */
+async function targetOf({ sealer }: ActionParts, scope: Scope, tx: Transaction, id: string): Promise<string | null> {
+  const { sealed_target = null } = (await findReceiver(scope, tx, id)) ?? {}
+  if (sealed_target === null) return null
+  try {
+    return sealer.open(actionTargetContext(scope.org_id, id), sealed_target).toString()
+  } catch {
+    return null
+  }
 }
 
 /** The limits that a change sets. An agent or a policy that was there when they were set may be gone. */
@@ -61,6 +100,11 @@ function newLimits(known: Action, { agent_ids, policy_ids }: ActionValues): Pick
 }
 
 const members = ['name', 'on', 'min_severity', 'agent_ids', 'policy_ids', 'config'] as const
+
+/** The members that differ, apart from `enabled`. */
+export function differentMembers(before: ActionValues, after: ActionValues): (typeof members)[number][] {
+  return members.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+}
 
 /** One event for the members that changed, and one for being enabled or disabled; none without a change. */
 async function noteChanges(
@@ -73,7 +117,7 @@ async function noteChanges(
 ): Promise<void> {
   const before = { ...known, config: configInEvent(known.config) }
   const after = { ...values, config: configInEvent(values.config) }
-  const different = members.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+  const different = differentMembers(before, after)
   const from = Object.fromEntries(different.map((name) => [name, before[name]]))
   const to = Object.fromEntries(different.map((name) => [name, after[name]]))
   const data = { name: values.name, from, to, ...(hasNewTarget && { address_changed: true }) }
