@@ -131,6 +131,7 @@ export {
 } from './manifest/validate.js'
 export { validationReport } from './manifest/validation-report.js'
 export { readYaml } from './manifest/yaml/read-yaml.js'
+export { writeYaml } from './manifest/yaml/write-yaml.js'
 export { oneLabel, withStatedLabels } from './memory/labels.js'
 export { keyedDigest } from './memory/marks.js'
 export type { MemoryUse } from './memory/use.js'

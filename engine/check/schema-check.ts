@@ -25,13 +25,13 @@ export interface SchemaProblem {
 export type SchemaCheck = (value: unknown) => readonly SchemaProblem[]
 
 /** Checks for schemas that refer to each other by `$id`; each is compiled at its first use, then kept. */
-export function createChecker(schemas: Iterable<JsonMap>): (id: string) => SchemaCheck {
+export function createChecker(schemas: Iterable<JsonMap>, dialect: Dialect = 'json'): (id: string) => SchemaCheck {
   const ajv = newAjv()
   for (const schema of schemas) ajv.addSchema(schema)
   return (id) => {
     const validate = ajv.getSchema(id)
     if (validate === undefined) throw new Error(`no schema \`${id}\``)
-    return checkWith(validate, 'json')
+    return checkWith(validate, dialect)
   }
 }
 
