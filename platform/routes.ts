@@ -36,6 +36,7 @@ import { stopRoutes } from './policies/routes/stops.js'
 import { validationRoutes } from './policies/routes/validation.js'
 import { writtenPolicyRoutes } from './policies/routes/written-policies.js'
 import { reportRoutes } from './reports/routes/reports.js'
+import { settingsRoutes } from './settings/routes.js'
 
 export const routes = [
   ...stepRoutes,
@@ -75,4 +76,5 @@ export const routes = [
   ...jobRoutes,
   ...eventRoutes,
   ...overviewRoutes,
+  ...settingsRoutes,
 ]

@@ -2807,7 +2807,7 @@ export interface IncidentReport {
 export interface Incident {
   id: string
   /**
-   * Log index of the leaf that records it; lists are in this order, or by severity first
+   * Log index of the leaf that records it; lists are in this order
    */
   log_index: number
   agent_id: string
@@ -2862,7 +2862,7 @@ export interface Incident {
    */
   last_seen: string
   /**
-   * The actor who moved it last: while it is active, who started the review or reactivated it
+   * The actor who reviewed it
    */
   reviewed_by: string | null
   /**
@@ -3216,7 +3216,6 @@ export interface LogEntry {
   meta: {
     [k: string]: unknown
   } | null
-  approval?: StepApproval
 }
 
 /**
@@ -4275,55 +4274,6 @@ export interface OtlpRequest {
 }
 
 /**
- * Numbers of what may need attention now, as the lists count it.
- */
-export interface Overview {
-  /**
-   * All tasks of the log
-   */
-  tasks: number
-  /**
-   * Tasks past the time limit without an end
-   */
-  unfinished_tasks: number
-  /**
-   * Incidents that are open or active, by severity
-   */
-  open_incidents: {
-    critical: number
-    high: number
-    medium: number
-    low: number
-  }
-  /**
-   * Agents that a stop stops
-   */
-  stopped_agents: number
-  /**
-   * Active agents that are not governed, or not known to be
-   */
-  ungoverned_agents: number
-  /**
-   * Assignments with a version that waits for an approval
-   */
-  held_assignments: number
-  /**
-   * Log index of the newest step; null without one
-   */
-  newest_step: number | null
-  /**
-   * The latest signed checkpoint of the log; null before the first
-   */
-  checkpoint: {
-    /**
-     * The number of leaves that it signs: the log indexes below it
-     */
-    size: number
-    published_at: string
-  } | null
-}
-
-/**
  * State of the platform. `version`, `commit`, `node`, `kind` and `migration` are for callers with a valid credential.
  */
 export interface PlatformHealth {
@@ -4713,14 +4663,6 @@ export interface Policy {
     enabled?: boolean
     mode?: 'enforce' | 'observe'
   } | null
-  /**
-   * Name of the agent that the policy applies to: in answers of GET
-   */
-  agent_name?: string | null
-  /**
-   * Commit that has the version of the manifest, while the version is in force: in answers of GET
-   */
-  commit_sha?: string | null
   /**
    * Words that no step has, so that the policy may never apply: in the answer to a request that creates or changes it
    *
@@ -5320,59 +5262,167 @@ export interface SessionTokens {
 }
 
 /**
- * The approvals of a step, as the program of the agent reported them: the steps that a gate approves, or the gates that approve a step.
+ * A setting that a document creates or changes.
  */
-export interface StepApproval {
+export interface SettingsChange {
+  kind: 'retention' | 'action' | 'view'
   /**
-   * Null for other steps and for an erased gate
+   * of the action or of the view; `retention` for the retention
    */
-  gate: {
-    /**
-     * The result that the gate reports is positive
-     */
-    passed: boolean
-    /**
-     * The approver whom the gate names; a claim of the agent
-     */
-    by: string | null
-    /**
-     * The digest of the step that it approves; null for a gate that names no single step
-     */
-    action_digest: string | null
-    /**
-     * The steps after it, in order, that have this digest, or whose evaluation names the gate
-     */
-    approves: {
-      log_id: string
-      step: number
-      /**
-       * Its name, or its type without one
-       */
-      name: string
-    }[]
-    /**
-     * False if steps that were not compared may use it: they are erased, or come long after it
-     */
-    is_complete: boolean
-  } | null
+  name: string
   /**
-   * The gates before the step that approve it
+   * of a view; null for others
    */
-  approved_by: {
+  list: string | null
+  change: 'create' | 'change'
+  /**
+   * The members that are set
+   */
+  members: {
+    name: string
     /**
-     * Null for a gate that was not read: it comes long before the step
+     * null for what is new; an address without what may be secret in it
      */
-    log_id: string | null
-    step: number
+    from:
+      | null
+      | boolean
+      | number
+      | string
+      | unknown[]
+      | {
+          [k: string]: unknown
+        }
     /**
-     * The approver whom the gate names; a claim of the agent
+     * the value of the document, in the same form
      */
-    by: string | null
-    /**
-     * The time of the gate, as its sender states it
-     */
-    timestamp: string | null
+    to:
+      | null
+      | boolean
+      | number
+      | string
+      | unknown[]
+      | {
+          [k: string]: unknown
+        }
   }[]
+  /**
+   * the same in words
+   */
+  sentence: string
+}
+
+/**
+ * A document of settings compared with the workspace.
+ */
+export interface SettingsComparison {
+  /**
+   * of this comparison, to apply exactly it
+   */
+  digest: string
+  /**
+   * What is created or changed
+   */
+  changes: SettingsChange[]
+  /**
+   * What the document does not state; it stays
+   */
+  left_alone: SettingsLeft[]
+  /**
+   * settings that the document states as they are
+   */
+  unchanged: number
+  /**
+   * what else a reader should know
+   */
+  notes: string[]
+}
+
+/**
+ * The settings of a workspace that can be stated by value. What a document leaves out stays as it is.
+ */
+export interface SettingsDocument {
+  /**
+   * of this format
+   */
+  version: 1
+  /**
+   * Where the document is from; it renames nothing
+   */
+  workspace?: {
+    name: string
+  }
+  retention?: RetentionRequest
+  /**
+   * By name. Members that an action leaves out stay as they are; an address that is shortened stays too
+   *
+   * @maxItems 100
+   */
+  actions?: ActionRequest[]
+  /**
+   * By list and name
+   *
+   * @maxItems 350
+   */
+  views?: ViewRequest[]
+}
+
+/**
+ * A setting of the workspace that a document does not state, and that stays as it is.
+ */
+export interface SettingsLeft {
+  kind: 'retention' | 'action' | 'view'
+  /**
+   * of the action or of the view; `retention` for the retention
+   */
+  name: string
+  /**
+   * of a view; null for others
+   */
+  list: string | null
+  /**
+   * the same in words
+   */
+  sentence: string
+}
+
+/**
+ * A document of settings as text.
+ */
+export interface SettingsRequest {
+  /**
+   * settings-document.json as YAML or JSON, at most 256 KiB
+   */
+  text: string
+  /**
+   * of the comparison that is applied; 412 when the document or the workspace is another one now. Without it nothing is compared
+   */
+  digest?: string
+}
+
+/**
+ * What a document of settings has changed.
+ */
+export interface SettingsResult {
+  /**
+   * What is created or changed
+   */
+  changes: SettingsChange[]
+  /**
+   * What the document does not state; it stays
+   */
+  left_alone: SettingsLeft[]
+  /**
+   * settings that the document states as they are
+   */
+  unchanged: number
+  /**
+   * what else a reader should know
+   */
+  notes: string[]
+  /**
+   * The new actions, with the secrets of webhooks, which are shown only here
+   */
+  made: MadeAction[]
 }
 
 /**
@@ -5651,7 +5701,6 @@ export interface TaskStep {
    */
   effect: 'blocked' | 'executed' | null
   violations: LoggedViolation[]
-  approval?: StepApproval
 }
 
 /**
@@ -5687,23 +5736,6 @@ export interface TaskSummary {
  */
 export interface TaskTimeline {
   task: TaskSummary
-  /**
-   * When the platform received the task: the period of a bundle that shows it
-   */
-  received: {
-    /**
-     * When its first step was received
-     */
-    first: string
-    /**
-     * When its last step was received
-     */
-    last: string
-    /**
-     * Log index of its last step
-     */
-    last_log_index: number
-  }
   steps: TaskStep[]
   /**
    * The number of steps that match the filters
@@ -6464,7 +6496,6 @@ export interface SchemaTypes {
   'offer': Offer
   'otlp-answer': OtlpAnswer
   'otlp-request': OtlpRequest
-  'overview': Overview
   'platform-health': PlatformHealth
   'platform-readiness': PlatformReadiness
   'policy-change': PolicyChange
@@ -6499,7 +6530,12 @@ export interface SchemaTypes {
   'search-result-list': SearchResultList
   'search-result': SearchResult
   'session-tokens': SessionTokens
-  'step-approval': StepApproval
+  'settings-change': SettingsChange
+  'settings-comparison': SettingsComparison
+  'settings-document': SettingsDocument
+  'settings-left': SettingsLeft
+  'settings-request': SettingsRequest
+  'settings-result': SettingsResult
   'step-violation': StepViolation
   'stop-list': StopList
   'stop-request': StopRequest

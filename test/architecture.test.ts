@@ -92,6 +92,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'commit.ts',
     'admin',
     'dashboard',
+    'settings',
     'overview',
     'reports',
     'git',

@@ -73,13 +73,18 @@ function operation(route: Endpoint): JsonMap {
     }),
     responses: {
       ...successes(route),
-      ...(route.file !== undefined && { 200: { description: route.summary, content: filesOf(route.file) } }),
+      ...(route.file !== undefined && { 200: withFile(route, route.file) }),
       default: {
         description: problemTitles,
         content: { 'application/problem+json': { schema: reference('problem') } },
       },
     },
   }
+}
+
+/** An answer that is a file, or in another of its forms the body of the schema. */
+function withFile({ summary, responses: { 200: name } }: Endpoint, file: string | readonly string[]): JsonMap {
+  return { description: summary, content: { ...(name != null && json(name)), ...filesOf(file) } }
 }
 
 function filesOf(types: string | readonly string[]): JsonMap {

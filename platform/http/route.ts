@@ -88,7 +88,7 @@ export interface Endpoint {
   /** True if the endpoint honours the header `If-Match`. */
   readonly if_match?: true
   readonly responses: Readonly<Record<number, SchemaName | null>>
-  /** Media types of the file, or of the body, that is answered with 200 instead of `application/json`. */
+  /** Media types of the file, or of the body, that is answered with 200 instead of `application/json`, or next to its schema. */
   readonly file?: string | readonly string[]
 }
 

@@ -145,7 +145,8 @@ async function responseChecker(url: string) {
     const described = responses[status]
     if (described === undefined)
       throw new Error(`${method} ${path} answered ${status}, which /openapi.json does not describe`)
-    const reference = described.content?.['application/json']?.schema.$ref?.split('/').at(-1)
+    const { content = {} } = described
+    const reference = (content[type.split(';')[0] ?? ''] ?? content['application/json'])?.schema.$ref?.split('/').at(-1)
     if (reference !== undefined) expectSchema(checker, reference, body, `${method} ${path} ${status}`)
   }
 }

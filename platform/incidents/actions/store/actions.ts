@@ -2,7 +2,7 @@
 import type { Action } from '@svc/schemas'
 import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
-import { equal, type Filter, type Listed, type Page, page, rowsOf, total } from '../../../db/list.js'
+import { equal, type Filter, type Listed, type Page, page, raw, read, rowsOf, total } from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
 import { utc, utcText } from '../../../db/sql.js'
 import type { Conditions } from '../matching.js'
@@ -54,6 +54,12 @@ export function listActions(scope: Scope, tx: Transaction, filter: Filter, at: P
   const actions = rowsOf(scope, 'actions').whereNull('deleted_at').where(equal({ enabled, kind }))
   if (failing !== undefined) actions.where('failures', failing === 'true' ? '>' : '=', 0)
   return page<Action>(tx, actions, { columns, key: 'id', newest_first: true }, at)
+}
+
+/** All actions that are not deleted, by name. They are few. */
+export function allActions(scope: Scope, tx: Transaction): Promise<Action[]> {
+  const actions = rowsOf(scope, 'actions').whereNull('deleted_at').orderByRaw('name collate "C", id')
+  return read<Action>(tx, actions.select(raw(columns)))
 }
 
 export function countActions(scope: Scope, tx: Transaction): Promise<number> {
