@@ -69,6 +69,7 @@ export const paths = {
   retention: many('/settings/retention'),
   holds: many('/settings/holds'),
   erasures: many('/settings/erasures'),
+  settings_file: many('/settings/file'),
   search: many('/search'),
   account: '/account',
 } as const

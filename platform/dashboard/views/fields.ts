@@ -14,6 +14,8 @@ export interface FormField {
   readonly values?: readonly (readonly [value: string, label: string])[]
   /** The list of words that the browser proposes. */
   readonly words?: string
+  /** Lines of an empty text. */
+  readonly rows?: number
 }
 
 /** A field with what is in it: one value, and several of checks. */
@@ -39,7 +41,7 @@ export function fieldView(field: FormField, values: readonly string[], errors: r
     options: optionsOf(field, values),
     // Long labels are read faster below each other.
     is_stacked: (field.values ?? []).some(([, text]) => text.length > 24),
-    rows: Math.min(14, Math.max(kind === 'json' ? 4 : 3, (values[0] ?? '').split('\n').length + 1)),
+    rows: Math.min(14, Math.max(field.rows ?? (kind === 'json' ? 4 : 3), (values[0] ?? '').split('\n').length + 1)),
     mono: kind === 'json' || kind === 'lines',
     numeric: kind === 'number',
     type: kind === 'number' ? 'number' : 'text',

@@ -37,7 +37,8 @@ describe('the tab General', () => {
   })
 
   it('has the tab of the keys for owners and admins only', async () => {
-    const all = ['/settings', '/settings/members', '/settings/keys', '/settings/log', '/settings/retention']
+    const tabs = ['members', 'keys', 'log', 'retention', 'file'].map((tab) => `/settings/${tab}`)
+    const all = ['/settings', ...tabs]
     const others = all.filter((path) => path !== '/settings/keys')
     expect(await tabsFor('owner')).toEqual(all)
     expect(await tabsFor('admin')).toEqual(all)

@@ -1,5 +1,6 @@
 // The pages of settings; Express tries them in this order.
 import type { DashboardPage } from '../../page.js'
+import { filePage } from './file.js'
 import { generalPage } from './general.js'
 import { erasuresPage, holdsPage } from './holds.js'
 import { keysPage } from './keys.js'
@@ -17,4 +18,5 @@ export const settingsPages: readonly DashboardPage[] = [
   retentionPage,
   holdsPage,
   erasuresPage,
+  filePage,
 ]

@@ -4,7 +4,7 @@ import { type Html, joined } from '../../views/html.js'
 import { tabList } from '../../views/tabs.js'
 import type { Shown, Visit } from '../../visit.js'
 
-type Tab = 'general' | 'members' | 'keys' | 'log' | 'retention'
+type Tab = 'general' | 'members' | 'keys' | 'log' | 'retention' | 'file'
 
 /** The tabs that the person may open. */
 export function tabs({ api: { may } }: Visit, here: Tab): Html {
@@ -14,6 +14,7 @@ export function tabs({ api: { may } }: Visit, here: Tab): Html {
     ...(may('get', '/auth/api-keys') ? ([['keys', 'API keys', paths.keys()]] as const) : []),
     ['log', 'Log', paths.log()],
     ['retention', 'Retention', paths.retention()],
+    ['file', 'Settings file', paths.settings_file()],
   ] as const
   return tabList('Settings', all, here)
 }
