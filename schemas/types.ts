@@ -2807,7 +2807,7 @@ export interface IncidentReport {
 export interface Incident {
   id: string
   /**
-   * Log index of the leaf that records it; lists are in this order
+   * Log index of the leaf that records it; lists are in this order, or by severity first
    */
   log_index: number
   agent_id: string
@@ -2862,7 +2862,7 @@ export interface Incident {
    */
   last_seen: string
   /**
-   * The actor who reviewed it
+   * The actor who moved it last: while it is active, who started the review or reactivated it
    */
   reviewed_by: string | null
   /**
@@ -3216,6 +3216,7 @@ export interface LogEntry {
   meta: {
     [k: string]: unknown
   } | null
+  approval?: StepApproval
 }
 
 /**
@@ -4274,6 +4275,59 @@ export interface OtlpRequest {
 }
 
 /**
+ * Numbers of what may need attention now, as the lists count it.
+ */
+export interface Overview {
+  /**
+   * All tasks of the log
+   */
+  tasks: number
+  /**
+   * Tasks past the time limit without an end
+   */
+  unfinished_tasks: number
+  /**
+   * Incidents that are open or active, by severity
+   */
+  open_incidents: {
+    critical: number
+    high: number
+    medium: number
+    low: number
+  }
+  /**
+   * Agents that a stop stops
+   */
+  stopped_agents: number
+  /**
+   * Active agents of which no local engine reported in the last three minutes
+   */
+  agents_without_engine: number
+  /**
+   * Active agents that are not governed, or not known to be
+   */
+  ungoverned_agents: number
+  /**
+   * Assignments with a version that waits for an approval
+   */
+  held_assignments: number
+  /**
+   * Log index of the newest step; null without one
+   */
+  newest_step: number | null
+  /**
+   * The latest signed checkpoint of the log; null before the first
+   */
+  checkpoint: {
+    /**
+     * The number of leaves that it signs: the log indexes below it
+     */
+    size: number
+    published_at: string
+  } | null
+}
+
+/**
  * State of the platform. `version`, `commit`, `node`, `kind` and `migration` are for callers with a valid credential.
  */
 export interface PlatformHealth {
@@ -4663,6 +4717,14 @@ export interface Policy {
     enabled?: boolean
     mode?: 'enforce' | 'observe'
   } | null
+  /**
+   * Name of the agent that the policy applies to: in answers of GET
+   */
+  agent_name?: string | null
+  /**
+   * Commit that has the version of the manifest, while the version is in force: in answers of GET
+   */
+  commit_sha?: string | null
   /**
    * Words that no step has, so that the policy may never apply: in the answer to a request that creates or changes it
    *
@@ -5426,6 +5488,62 @@ export interface SettingsResult {
 }
 
 /**
+ * The approvals of a step, as the program of the agent reported them: the steps that a gate approves, or the gates that approve a step.
+ */
+export interface StepApproval {
+  /**
+   * Null for other steps and for an erased gate
+   */
+  gate: {
+    /**
+     * The result that the gate reports is positive
+     */
+    passed: boolean
+    /**
+     * The approver whom the gate names; a claim of the agent
+     */
+    by: string | null
+    /**
+     * The digest of the step that it approves; null for a gate that names no single step
+     */
+    action_digest: string | null
+    /**
+     * The steps after it, in order, that have this digest, or whose evaluation names the gate
+     */
+    approves: {
+      log_id: string
+      step: number
+      /**
+       * Its name, or its type without one
+       */
+      name: string
+    }[]
+    /**
+     * False if steps that were not compared may use it: they are erased, or come long after it
+     */
+    is_complete: boolean
+  } | null
+  /**
+   * The gates before the step that approve it
+   */
+  approved_by: {
+    /**
+     * Null for a gate that was not read: it comes long before the step
+     */
+    log_id: string | null
+    step: number
+    /**
+     * The approver whom the gate names; a claim of the agent
+     */
+    by: string | null
+    /**
+     * The time of the gate, as its sender states it
+     */
+    timestamp: string | null
+  }[]
+}
+
+/**
  * A policy the step or the registration violates.
  */
 export interface StepViolation {
@@ -5701,6 +5819,7 @@ export interface TaskStep {
    */
   effect: 'blocked' | 'executed' | null
   violations: LoggedViolation[]
+  approval?: StepApproval
 }
 
 /**
@@ -5736,6 +5855,23 @@ export interface TaskSummary {
  */
 export interface TaskTimeline {
   task: TaskSummary
+  /**
+   * When the platform received the task: the period of a bundle that shows it
+   */
+  received: {
+    /**
+     * When its first step was received
+     */
+    first: string
+    /**
+     * When its last step was received
+     */
+    last: string
+    /**
+     * Log index of its last step
+     */
+    last_log_index: number
+  }
   steps: TaskStep[]
   /**
    * The number of steps that match the filters
@@ -6496,6 +6632,7 @@ export interface SchemaTypes {
   'offer': Offer
   'otlp-answer': OtlpAnswer
   'otlp-request': OtlpRequest
+  'overview': Overview
   'platform-health': PlatformHealth
   'platform-readiness': PlatformReadiness
   'policy-change': PolicyChange
@@ -6536,6 +6673,7 @@ export interface SchemaTypes {
   'settings-left': SettingsLeft
   'settings-request': SettingsRequest
   'settings-result': SettingsResult
+  'step-approval': StepApproval
   'step-violation': StepViolation
   'stop-list': StopList
   'stop-request': StopRequest

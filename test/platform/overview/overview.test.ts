@@ -65,7 +65,13 @@ describe('the overview', () => {
       held_assignments: await total('assignments?held=true'),
       newest_step: newest?.log_index,
     })
-    expect(found).toMatchObject({ tasks: 2, unfinished_tasks: 1, stopped_agents: 1, agents_without_engine: 2, ungoverned_agents: 2 })
+    expect(found).toMatchObject({
+      tasks: 2,
+      unfinished_tasks: 1,
+      stopped_agents: 1,
+      agents_without_engine: 2,
+      ungoverned_agents: 2,
+    })
     expect([Math.max(...open) > 0, Number(newest?.log_index) > 0]).toEqual([true, true])
   })
 })
