@@ -8,7 +8,7 @@ import { hiddenCharacters, textMembers } from '../../support/engine/text-members
 
 /**
  * Data of agents, their engines and their authors, which is kept as it was sent: a step must not be lost for its text, an erasure
- * must name what was logged, and files of manifests have their own reader.
+ * must name what was logged, and files of manifests and of settings have their own readers.
  */
 const ofAgents: Readonly<Partial<Record<SchemaName, RegExp>>> = {
   'agent-change': /^declared_tools/,
@@ -23,6 +23,7 @@ const ofAgents: Readonly<Partial<Record<SchemaName, RegExp>>> = {
   'otlp-request': /./,
   'policy-change': /^(rule_type|rule|rule_function|approval|controls)/,
   'policy-request': /^(rule_type|rule|rule_function|approval|controls)/,
+  'settings-request': /^text$/,
   'trace-request': /^steps/,
   'validation-request': /^(manifest|tests)$/,
 }
