@@ -7,7 +7,7 @@ import type { Visit } from './visit.js'
 /** Returns the name of an actor, such as `person:per_1`; some members of the API have the id alone. */
 export type Named = (actor: string | null | undefined) => Html
 
-/** The members as values of a filter, the person who looks first; a chosen actor that is no member is one more value. */
+/** The members as values of a filter, the person who looks first; a chosen actor who is not a member is one more value. */
 export async function membersIn({ api: { read }, person }: Visit, chosen: string): Promise<readonly Choice[]> {
   const { members } = await read('member-list', api`/auth/workspaces/${person.org_id ?? ''}/members`)
   const known: readonly Choice[] = [
