@@ -31,9 +31,10 @@ create table incidents (
   log_id text,
   step bigint,
   log_index bigint not null default 0,
-  -- Unique and ascending as the log index is, but by severity first.
+  -- Unique and ascending as the log index is, but by severity first, and then by whether a step ran.
   urgency bigint not null generated always as (
-    case severity when 'critical' then 4 when 'high' then 3 when 'medium' then 2 else 1 end * 100000000000000 + log_index) stored,
+    (case severity when 'critical' then 8 when 'high' then 6 when 'medium' then 4 else 2 end
+      + case when executed > 0 then 1 else 0 end) * 100000000000000 + log_index) stored,
   policy_id bigint not null,
   policy_name text not null,
   rule_type text not null,

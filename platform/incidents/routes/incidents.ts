@@ -61,10 +61,10 @@ export const incidentRoutes = [
       mode: parameters.choice('mode of the policy', valuesOf('incident', 'mode')),
       from: parameters.time('first seen at or after'),
       to: parameters.time('first seen at or before'),
-      order: parameters.choice('`severity`: the most severe first, then the newest; else newest first', [
-        'newest',
-        'severity',
-      ]),
+      order: parameters.choice(
+        '`severity`: the most severe first, of these the executed ones, then the newest; else newest first',
+        ['newest', 'severity'],
+      ),
       around: parameters.text('an incident: the answer also has the ids of those `previous` and `next` to it'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,

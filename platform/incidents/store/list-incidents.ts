@@ -36,11 +36,11 @@ export async function countOpen(scope: Scope, tx: Transaction): Promise<Overview
   return { critical: 0, high: 0, medium: 0, low: 0, ...found }
 }
 
-/** What a severity adds to the log index: more than any log has entries. */
-const perSeverity = 100_000_000_000_000
+/** What a rank adds to the log index: more than any log has entries. */
+const perRank = 100_000_000_000_000
 
 function isUrgency(key: number): boolean {
-  return key >= perSeverity
+  return key >= perRank
 }
 
 /** The column that orders the list. */
@@ -49,8 +49,10 @@ function keyOf({ order }: Filter): 'log_index' | 'urgency' {
 }
 
 /** The position of an incident in the list, for a cursor. */
-export function positionOf({ severity, log_index }: Incident, filter: Filter): number {
-  return keyOf(filter) === 'log_index' ? log_index : (severities.indexOf(severity) + 1) * perSeverity + log_index
+export function positionOf({ severity, effects, log_index }: Incident, filter: Filter): number {
+  if (keyOf(filter) === 'log_index') return log_index
+  const rank = (severities.indexOf(severity) + 1) * 2 + (effects.executed > 0 ? 1 : 0)
+  return rank * perRank + log_index
 }
 
 /** A page of incidents, newest first or by severity; `state` and `severity` are lists with commas. Throws INVALID for a cursor of another order. */
