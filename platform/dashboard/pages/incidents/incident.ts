@@ -41,14 +41,13 @@ async function show(visit: Visit): Promise<Shown> {
   const incident = await read('incident', path)
   const filter = filterIn(visit.query)
   const row = { id: incident.id, filter, one: 'incident' }
-  const [occurrences, agent, nameOf, evidence, others, neighbours] = await Promise.all([
+  const [occurrences, agent, nameOf, others, neighbours] = await Promise.all([
     read('incident-occurrence-list', `${path}/occurrences`, {
       limit: String(maxOccurrences),
       ...(cursor !== undefined && { cursor }),
     }),
     read('agent', api`/api/v1/agents/${incident.agent_id}`),
     peopleOf(visit),
-    evidenceOf(visit, incident),
     othersOf(visit, incident),
     neighboursOf(visit, incidents, row, (id) => paths.incident(id, filter)),
   ])
@@ -56,8 +55,8 @@ async function show(visit: Visit): Promise<Shown> {
   const content = view({
     ...factsOf(incident, agent),
     neighbours,
-    evidence,
-    others,
+    evidence: await evidenceOf(visit, incident, others.of_step),
+    others: others.section,
     ...formOf(visit, incident, may('post', `${path}/resolve`)),
     csrf: visit.csrf,
     occurrences: occurrences.occurrences.map((one) => occurrenceOf(one, incident)),
@@ -77,7 +76,7 @@ const view = piece(`{{neighbours}}
 <section class="card"><div class="card-body">
 <p class="mb-2">{{severity}} {{state}}{{#if observed}} {{observed}}{{/if}}</p>
 <h2 class="h3">Reason</h2><p class="lines fs-3">{{reason}}</p>
-{{#if remedy}}<h2 class="h3">Remedy</h2><p class="lines">{{remedy}}</p>{{/if}}
+{{#if remedy}}<h2 class="h3">What would make it right</h2><p class="lines">{{remedy}}</p>{{/if}}
 {{#if ran}}<p><strong>{{not_stopped}}</strong> {{ran}}</p>{{/if}}
 {{#if unlogged}}<p>{{unlogged}}</p>{{/if}}
 {{#if task_href}}<p class="mb-0 btn-list"><a class="btn btn-primary" href="{{task_href}}">Show the steps of the task</a>{{#if verify_href}}<a class="btn" href="{{verify_href}}">Verify its record</a>{{/if}}</p>{{/if}}
@@ -120,7 +119,7 @@ function ranText({ effects, mode, scope, severity: level }: Incident, { engine, 
   return engine === undefined || engine.state === 'no_engine'
     ? joined([
         text(
-          'No engine has reported for this agent: as far as the platform knows, nothing is asked before its steps run.',
+          'The policy forbids it, but no engine has reported for this agent: as far as the platform knows, nothing checks its steps before they run. A running engine blocks such a step.',
         ),
         about,
       ])
@@ -164,7 +163,7 @@ function factsOf(incident: Incident, agent: Agent) {
 function formOf({ form }: Visit, incident: Incident, isAllowed: boolean) {
   const names = moveNames.filter((move) => transitions[move].from.some((one) => one === incident.state))
   const note_label = names.includes('ignore')
-    ? 'Note, kept in the history (required to ignore the incident)'
+    ? 'Note, kept in the history: optional, but required for Ignore'
     : 'Note, kept in the history'
   const moves = [
     ...names.map((name) => ({ name: name as string, label: labels[name], main: name === 'resolve' })),

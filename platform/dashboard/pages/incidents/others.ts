@@ -1,5 +1,5 @@
 // Other open incidents of the same step, which one answer can resolve, and of the same task.
-import type { Incident } from '@svc/schemas'
+import type { Incident, IncidentList } from '@svc/schemas'
 import { paths } from '../../paths.js'
 import { counted, type Html, joined, link, nothing, number, piece, severity, state } from '../../views/html.js'
 import { violatedText } from '../../views/violation.js'
@@ -7,19 +7,36 @@ import type { Visit } from '../../visit.js'
 
 const maxShown = 5
 
-/** A section with the others of the step and a link to those of the task; nothing without one. */
-export async function othersOf(visit: Visit, incident: Incident): Promise<Html> {
+export interface Others {
+  /** A section with the others of the step and a link to those of the task; nothing without one. */
+  readonly section: Html
+  /** The others of the step that are open, as far as they are listed. */
+  readonly of_step: readonly Incident[]
+}
+
+export async function othersOf(visit: Visit, incident: Incident): Promise<Others> {
   const { task_id, step } = incident
-  if (task_id === null) return nothing
+  if (task_id === null) return { section: nothing, of_step: [] }
   const [ofTask, ofStep] = await Promise.all([
     openOf(visit, { task_id }, 1),
     step === null ? null : openOf(visit, { task_id, step: String(step) }, maxShown + 1),
   ])
+  const of_step = (ofStep?.incidents ?? []).filter(({ id }) => id !== incident.id).slice(0, maxShown)
+  return { section: sectionOf(visit, { ...incident, task_id }, ofTask, ofStep, of_step), of_step }
+}
+
+function sectionOf(
+  visit: Visit,
+  incident: Incident & { readonly task_id: string },
+  ofTask: IncidentList,
+  ofStep: IncidentList | null,
+  shown: readonly Incident[],
+): Html {
+  const { task_id, step } = incident
   const own = isOpen(incident) ? 1 : 0
   const inStep = ofStep === null ? 0 : ofStep.total - own
   const inTask = ofTask.total - own - inStep
   if (inStep + inTask <= 0) return nothing
-  const shown = (ofStep?.incidents ?? []).filter(({ id }) => id !== incident.id).slice(0, maxShown)
   return view({
     heading:
       inStep === 0 ? '' : counted(inStep, 'other open incident of this step', 'other open incidents of this step'),
