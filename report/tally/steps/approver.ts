@@ -4,7 +4,7 @@ import type { LogRecord } from '@svc/schemas'
 import type { GateRow } from '../../content/messages.js'
 
 /** The members of a gate in which agents name the person who approved; else the gate acts on behalf of `auth.principal`. */
-const names = ['approver', 'approved_by', 'by']
+const names = ['approver', 'approved_by', 'answered_by', 'by']
 
 /** The approver in the payload of a gate; null when it names none, or is erased. `altered`: it does not open its commitments. */
 export function approverIn({ hash, record, salts, body }: GateRow): { readonly name: string | null } | 'altered' {
