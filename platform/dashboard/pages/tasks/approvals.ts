@@ -1,6 +1,7 @@
 // Which step a gate approves, and which gate approved a step: reports of the program of the agent, which the platform does not verify.
 import type { StepApproval, TaskStep } from '@svc/schemas'
-import { counted, type Html, joined, link, nothing, number, piece, text, ticked, time } from '../../views/html.js'
+import { counted, type Html, joined, link, nothing, number, piece, text, time } from '../../views/html.js'
+import { contentOf } from './content.js'
 
 /** The address of a step of the task. */
 type HrefOf = (step: number) => string
@@ -33,11 +34,11 @@ function ofGate({ action_digest, approves, is_complete, by }: NonNullable<StepAp
     return line({ content: joined([text('Approves'), joined(steps, ', '), ...who]), note: reported })
   }
   if (action_digest === null)
-    return line({ content: ticked('Approves no single step: it carries no `input.action_digest`.'), note: '' })
+    return line({ content: text('It is not tied to one step: it carries no digest of an action.'), note: '' })
   return line({
     content: text(
       is_complete
-        ? 'No later step is exactly the action that it names. It may name some fields of one only.'
+        ? 'No later step of the task is exactly the action that it names. A step that differs in a field is not compared.'
         : 'No step that was compared used this approval. Others are erased, or come long after it.',
     ),
     note: '',
@@ -51,10 +52,12 @@ export function approvalSummary(gates: readonly TaskStep[], total: number, hrefO
   if (gates.length === 0) return nothing
   return summary({
     heading: counted(total, 'approval or check', 'approvals and checks'),
-    gates: gates.map(({ step, step_name, step_type, approval }) => ({
-      step: link(hrefOf(step), `Step ${step}: ${step_name ?? step_type}`),
-      what: approval?.gate?.passed === false ? 'has not passed' : '',
-      approval: approvalOf(approval, hrefOf),
+    gates: gates.map((gate) => ({
+      step: link(hrefOf(gate.step), `Step ${gate.step}: ${gate.step_name ?? gate.step_type}`),
+      what: gate.approval?.gate?.passed === false ? 'has not passed' : '',
+      at: time(gate.timestamp),
+      summary: gate.is_erased ? '' : contentOf(gate).summary,
+      approval: approvalOf(gate.approval, hrefOf),
     })),
     more: total > gates.length ? link(all, `All ${number(total)}`) : nothing,
   })
@@ -62,5 +65,5 @@ export function approvalSummary(gates: readonly TaskStep[], total: number, hrefO
 
 const summary = piece(`<section class="card"><div class="card-body"><h2 class="h3 mb-1">{{heading}}</h2>
 <p class="text-secondary mb-2">They are steps that the program of the agent reports. The platform does not verify who answered.</p>
-<ul class="mb-0">{{#each gates}}<li>{{step}}{{#if what}} {{what}}{{/if}}{{#if approval}}: {{approval}}{{/if}}</li>{{/each}}</ul>{{more}}</div></section>
+<ul class="mb-0">{{#each gates}}<li>{{step}}{{#if what}} {{what}}{{/if}} · {{at}}{{#if summary}}<div class="text-secondary"><bdi>{{summary}}</bdi></div>{{/if}}{{#if approval}}<div>{{approval}}</div>{{/if}}</li>{{/each}}</ul>{{more}}</div></section>
 `)

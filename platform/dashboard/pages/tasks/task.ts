@@ -43,18 +43,21 @@ async function show(visit: Visit): Promise<Shown> {
   const task_id = params.task_id ?? ''
   const path = api`/api/v1/tasks/${task_id}/steps`
   const found = await platform.read('task-timeline', path, pageOf(query))
-  const violating = found.violating === 0 ? [] : await violatingSteps(visit, path)
-  const gates = await platform.read('task-timeline', path, { kind: 'gate', approvals: 'true', limit: String(maxNamed) })
+  const [violating, gates, signed, around] = await Promise.all([
+    found.violating === 0 ? [] : violatingSteps(visit, path),
+    platform.read('task-timeline', path, { kind: 'gate', approvals: 'true', limit: String(maxNamed) }),
+    signedSize(visit),
+    neighbours(visit, task_id),
+  ])
   const view = viewOf(query)
   const here = (values: Own) => address(visit.path, { ...query, verify: undefined, ...values })
   const stepAt = (step: number) => `${here({ around: String(step), cursor: undefined, only: undefined })}#step-${step}`
-  const signed = await signedSize(visit)
   const evidence = evidenceOf(visit, found, signed)
   const content = page({
     summary: summaryOf(found, violating, stepAt),
     approvals: approvalSummary(gates.steps, gates.total, stepAt, here({ only: 'gates', around: undefined })),
     facts: factsOf(found),
-    neighbours: await neighbours(visit, task_id),
+    neighbours: around,
     verification:
       query.verify === undefined
         ? nothing
@@ -134,7 +137,7 @@ function summaryOf(
 ): Html {
   if (violating === 0) return quiet({ steps: counted(task.step_count, 'recorded step') })
   return summary({
-    heading: `${counted(violating, 'step')} of ${number(task.step_count)} ${violating === 1 ? 'violates' : 'violate'} a policy`,
+    heading: headingOf(violating, task.step_count, steps),
     first: violating > steps.length ? `The first ${steps.length}:` : '',
     steps: steps.map((step) => {
       const [violation, ...others] = step.violations.toSorted((a, b) => rankOf(a.severity) - rankOf(b.severity))
@@ -157,6 +160,13 @@ function summaryOf(
       }
     }),
   })
+}
+
+/** The violations are counted where all violating steps are known. */
+function headingOf(violating: number, all: number, steps: readonly TaskStep[]): string {
+  const found = steps.reduce((sum, { violations }) => sum + violations.length, 0)
+  const policies = violating === steps.length && found > violating ? `policies ${number(found)} times` : 'a policy'
+  return `${counted(violating, 'step')} of ${number(all)} ${violating === 1 ? 'violates' : 'violate'} ${policies}`
 }
 
 /** The most severe first. */

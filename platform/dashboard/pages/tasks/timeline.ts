@@ -17,6 +17,7 @@ import {
 } from '../../views/html.js'
 import { reasonText, violatedText } from '../../views/violation.js'
 import { approvalOf } from './approvals.js'
+import { contentOf } from './content.js'
 
 /** How much of each step is shown. */
 export const views = ['compact', 'full', 'json'] as const
@@ -53,22 +54,13 @@ const list = piece(`<ol class="timeline-list">
 {{#each steps}}<li id="step-{{number}}" class="{{#if is_violating}}bad{{/if}}{{#if marked}} marked{{/if}}">
 <div class="step-head"><span class="step-number">{{number}}</span><strong>{{name}}</strong> <span class="text-secondary">{{what}}</span> {{verdict}}<span class="push">{{at}}</span></div>
 {{#if summary}}<div class="step-summary text-secondary"><bdi>{{summary}}</bdi></div>{{/if}}
-{{#if approval}}<div class="step-approval">{{approval}}{{#if evidence}} · <a class="text-link" href="{{evidence}}" download>Evidence</a>{{/if}}</div>{{/if}}
+{{#if approval}}<div class="step-more">{{approval}}{{#if evidence}} · <a class="text-link" href="{{evidence}}" download>Evidence</a>{{/if}}</div>{{/if}}
 {{#each violations}}<div class="step-violation"><div>{{severity}} {{policy}} {{mode}}</div>
 <p class="lines mb-1">{{reason}}</p>{{#if remedy}}<p class="lines mb-1"><strong>What would make it right:</strong> {{remedy}}</p>{{/if}}
 <div class="small">{{#if evidence}}Because of {{evidence}}. {{/if}}{{incident}}</div></div>
 {{/each}}{{body}}</li>
 {{/each}}</ol>
 `)
-
-type Logged = Pick<TaskStep, 'input' | 'output' | 'properties' | 'step_type' | 'step_name' | 'verb'>
-
-/** The kind of act that a step is, and its payload in one line. */
-export function contentOf(step: Logged) {
-  const { step_type, step_name, verb, properties } = step
-  const kinds = [step_name === null ? '' : step_type, verb ?? '', gateOf(properties)]
-  return { what: kinds.filter((part) => part !== '').join(' · '), summary: payloadOf(step) }
-}
 
 /** The first line of a step. */
 export function headOf(step: TaskStep) {
@@ -87,14 +79,6 @@ function isMarked({ step, log_id }: TaskStep, { marked }: Shape): boolean {
   return marked === String(step) || marked === log_id
 }
 
-/** What a gate checked, and its answer. */
-function gateOf(properties: TaskStep['properties']): string {
-  const guard = properties?.guard
-  if (typeof guard !== 'object' || guard === null) return ''
-  const { check_type, result } = guard as Readonly<Record<string, unknown>>
-  return [check_type, result].filter((part) => typeof part === 'string').join(': ')
-}
-
 /** What policies said of the step, and whether it ran. */
 export function verdictOf({ outcome, effect, violations }: TaskStep): Html {
   if (violations.length === 0) return nothing
@@ -107,30 +91,8 @@ function verdictText(outcome: TaskStep['outcome'], effect: TaskStep['effect']): 
   if (effect === 'blocked') return ['stopped before it ran', 'green']
   const isAsked = outcome === 'ask'
   if (effect === 'executed')
-    return [isAsked ? 'ran without the approval that it needs' : 'ran, although a policy blocks it', 'red']
-  return [isAsked ? 'needs an approval' : 'a policy blocks it', 'orange']
-}
-
-const maxSummary = 240
-const maxValue = 60
-const isDigest = /^[0-9a-f]{64}$/
-
-/** The input in one line, and of a gate its answer too. Short values come first: a recipient must not be cut off after a text. */
-function payloadOf({ input, output, step_type }: Logged): string {
-  const isGate = /gate/i.test(step_type)
-  const members = [...Object.entries(input ?? {}), ...(isGate || input === null ? Object.entries(output ?? {}) : [])]
-  const parts = members.map(([name, value]) => ({ name, shown: plain(value) }))
-  const ordered = parts.toSorted((a, b) => a.shown.length - b.shown.length)
-  return shortened(ordered.map(({ name, shown }) => `${name}: ${shortened(shown, maxValue)}`).join(' · '), maxSummary)
-}
-
-function plain(value: unknown): string {
-  if (typeof value === 'string' && isDigest.test(value)) return `${value.slice(0, 12)}…`
-  return typeof value === 'string' ? value.replaceAll(/\s+/g, ' ') : JSON.stringify(value)
-}
-
-function shortened(value: string, max: number): string {
-  return value.length > max ? `${value.slice(0, max)}…` : value
+    return [isAsked ? 'ran without the approval that it needs' : 'ran, although a policy forbids it', 'red']
+  return [isAsked ? 'needs an approval' : 'a policy forbids it', 'orange']
 }
 
 function violationOf(violation: LoggedViolation, { hrefOf }: Shape) {

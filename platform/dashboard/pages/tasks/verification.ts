@@ -74,16 +74,21 @@ export function evidenceView({ href, command, received: { first, last }, is_whol
     href,
     command: copyable('the command that verifies the evidence', command),
     first: time(first),
-    last: time(last),
+    last: isSameSecond(first, last) ? '' : time(last),
     is_whole,
   })
 }
 
 const evidence =
   piece(`<hr class="my-3"><div class="bar mb-2"><div class="grow"><h3 class="card-title mb-1">Take the evidence away</h3>
-<span class="text-secondary">A bundle is a period of the log: this one holds every entry of the workspace that was received from {{first}} to {{last}}, the
-whole task among them.</span></div>{{#if href}}<a class="btn" href="{{href}}" download>Download the evidence</a>{{/if}}</div>
+<span class="text-secondary">A bundle is a period of the log: this one holds every entry of the workspace that was received {{#if last}}from {{first}} to {{last}}{{else}}in the
+second of {{first}}{{/if}}, the whole task among them.</span></div>{{#if href}}<a class="btn" href="{{href}}" download>Download the evidence</a>{{/if}}</div>
 {{#if is_whole}}{{else}}<p class="mb-2">{{#if href}}The newest steps of the task are not signed yet, and the bundle lacks them: download it again in some seconds.{{else}}No checkpoint of the log is signed yet: come back in some seconds.{{/if}}</p>{{/if}}
-<p class="mb-1">Verify it offline, with the file <a class="text-link" href="/api/v1/log/trust-policy" download>trust.policy</a>, whose fingerprints are compared over
-<a class="text-link" href="/settings/log">another channel</a>:</p>{{command}}
+<p class="mb-1">Verify it offline, with the file <a class="text-link" href="/api/v1/log/trust-policy" download>trust.policy</a>: the page
+<a class="text-link" href="/settings/log">Settings, Log</a> says how to compare the fingerprints in it. The command needs a clone of svc after <code>npm ci</code>,
+or Node.js and its one file <code>svc-verify.mjs</code>:</p>{{command}}
 `)
+
+function isSameSecond(first: string, last: string): boolean {
+  return Math.floor(Date.parse(first) / 1000) === Math.floor(Date.parse(last) / 1000)
+}
