@@ -65,7 +65,7 @@ async function filtersOf(visit: Visit, { filters }: Listing<never>, filter: Quer
     if (one.kind === 'person') return { ...one, kind: 'choice', values: await membersIn(visit, filter[one.name] ?? '') }
     if (one.kind !== 'agent') return one
     const { listed, complete } = await agentsOf(visit)
-    if (!complete) return { kind: 'text', name: 'agent_key', label: 'Agent key' }
+    if (!complete) return { kind: 'text', name: one.typed[0], label: one.typed[1] }
     const values = listed.map((agent) => [agent.agent_id, labelIn(listed, agent)] as const)
     const { agent_id } = filter
     const isListed = agent_id === undefined || listed.some((agent) => agent.agent_id === agent_id)

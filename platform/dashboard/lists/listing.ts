@@ -16,8 +16,8 @@ export interface Column<Row> {
 
 /** A control above the list; `name` is the parameter of the endpoint. */
 export type Filter =
-  /** Agents by name: `agent_id`, or `agent_key` where there are too many for a select. */
-  | { readonly kind: 'agent' }
+  /** Agents by name: `agent_id`, or a typed value where there are too many for a select. */
+  | { readonly kind: 'agent'; readonly typed: readonly [name: string, label: string] }
   /** A member of the workspace; `me` is the person who looks at the list. */
   | { readonly kind: 'person'; readonly name: string; readonly label: string }
   | NamedFilter

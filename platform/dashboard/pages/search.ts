@@ -63,7 +63,7 @@ const view: (values: object) => Html =
 <ul class="list-group list-group-flush">{{#each rows}}<li class="list-group-item bar mb-0 py-2"><div class="grow"><div>{{name}}</div><div class="text-secondary small">{{detail}}</div></div>
 <span class="text-secondary small">{{at}}</span></li>
 {{/each}}</ul>{{#if cut}}<div class="card-footer">Only the first ones. {{#if more}}<a href="{{more}}">Open the list with this search</a>{{else}}Write more of the text to find others.{{/if}}</div>{{/if}}</section>
-{{/each}}{{#if none}}<div class="card"><div class="empty-state"><p>Nothing in this workspace matches <strong><bdi>{{none}}</bdi></strong>: no id or name of a task, agent, policy or incident, and no reason of a violation. Texts of steps are not searched.</p></div></div>{{/if}}
+{{/each}}{{#if none}}<div class="card"><div class="empty-state"><p>Nothing in this workspace matches <strong><bdi>{{none}}</bdi></strong>: no id or name of a task, agent, policy or incident, and no reason of a violation. Texts of steps are not searched. Who approved what is in the list of <a class="text-link" href="/steps?step_type=step.gate">approvals</a>.</p></div></div>{{/if}}
 {{#unless found}}<div class="text-secondary"><p>The search finds:</p>
 <ul><li>tasks by the beginning of their id, with the same upper and lower case;</li>
 <li>agents and policies by their id, or by a part of their name or key;</li>

@@ -22,6 +22,7 @@ interface Framed {
 const places = [
   ['overview', 'Overview', paths.overview],
   ['tasks', 'Tasks', paths.tasks()],
+  ['approvals', 'Approvals', paths.steps({ step_type: 'step.gate' })],
   ['incidents', 'Incidents', paths.open_incidents()],
   ['agents', 'Agents', paths.agents()],
   ['policies', 'Policies', paths.policies()],
@@ -65,6 +66,12 @@ const navigation = piece(`<header class="side d-print-none">
 </header>
 `)
 
+/** The entry of this very address is marked, else the one of the place. */
+function entriesOf({ here }: Visit, place: string | undefined) {
+  const own = places.find(([, , href]) => href === here) ?? places.find(([name]) => name === place)
+  return places.map((entry) => ({ label: entry[1], href: entry[2], here: entry === own }))
+}
+
 /** A whole page. */
 export function frame({ visit, theme, place, back = '', ...shown }: Framed): string {
   const other = theme === 'dark' ? 'light' : 'dark'
@@ -73,7 +80,7 @@ export function frame({ visit, theme, place, back = '', ...shown }: Framed): str
     visit === null
       ? nothing
       : navigation({
-          entries: places.map(([name, label, href]) => ({ label, href, here: name === place })),
+          entries: entriesOf(visit, place),
           account: paths.account,
           email: visit.email,
           here: visit.here,

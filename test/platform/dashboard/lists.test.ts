@@ -94,10 +94,10 @@ describe('the list of tasks', () => {
   })
 
   it('shows a filter without a control as a chip, which a link removes', async () => {
-    const { text } = await team.look('/steps?agent_id=absent&step_type=step.gate')
+    const { text } = await team.look('/steps?task_id=absent&step_type=step.gate')
     expect(text).toContain('Nothing matches this filter.')
-    expect(text).toContain('<bdi>agent id: absent</bdi>')
-    expect(text).toContain('href="/steps?step_type&#x3D;step.gate" aria-label="Remove the filter agent id: absent"')
+    expect(text).toContain('<bdi>task id: absent</bdi>')
+    expect(text).toContain('href="/steps?step_type&#x3D;step.gate" aria-label="Remove the filter task id: absent"')
   })
 
   it.each(['csv', 'json'])('downloads all 1,200 rows as %s, whole, in order, in parts', async (format) => {

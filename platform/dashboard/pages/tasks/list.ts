@@ -19,7 +19,7 @@ export const tasks: Listing<TaskSummary> = {
   above: async () => tabs('tasks'),
   filters: [
     { kind: 'text', name: 'q', label: 'Task id begins with' },
-    { kind: 'agent' },
+    { kind: 'agent', typed: ['agent_key', 'Agent key'] },
     { kind: 'choice', name: 'status', label: 'Status', values: ['error', 'completed', 'running'] },
     {
       kind: 'choice',

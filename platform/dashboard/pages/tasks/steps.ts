@@ -6,8 +6,8 @@ import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
 import { type Html, id, joined, link, text, time } from '../../views/html.js'
 import { approvalOf } from './approvals.js'
+import { contentOf } from './content.js'
 import { tabs } from './tabs.js'
-import { contentOf } from './timeline.js'
 
 const steps: Listing<LogEntry> = {
   place: 'tasks',
@@ -21,12 +21,13 @@ const steps: Listing<LogEntry> = {
   above: async () => tabs('steps'),
   filters: [
     { kind: 'text', name: 'q', label: 'Task id begins with' },
+    { kind: 'agent', typed: ['agent_id', 'Agent id'] },
     {
       kind: 'choice',
       name: 'step_type',
       label: 'Step type',
       values: [
-        ['step.gate', 'approvals and checks'],
+        ['step.gate', 'approvals, checks'],
         ['step.exec', 'commands and code'],
         ['step.message', 'messages'],
         ['step.resource', 'reads and changes outside'],
