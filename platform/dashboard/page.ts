@@ -23,6 +23,8 @@ export interface DashboardPage {
   readonly show: (visit: Visit) => Promise<Shown | string>
   /** The list that the page shows, which is downloaded at the same address with `.csv` or `.json`. */
   readonly listing?: Listing | ((visit: Visit) => Listing)
+  /** Draws the chart of the page as SVG, which browsers load from the same address with `chart.svg`: it takes longer than the page. */
+  readonly chart?: (visit: Visit) => Promise<string>
   /** By the value of the field `act`. */
   readonly acts?: Readonly<Record<string, Act>>
 }
@@ -40,6 +42,14 @@ export function dashboard(parts: PageParts, pages: readonly DashboardPage[]): Ro
         const visit = visitOf(parts, request, response, visitor, {})
         const { listing } = page as Required<DashboardPage>
         await sendDownload(visit, typeof listing === 'function' ? listing(visit) : listing, format, response)
+      })
+    const { chart } = page
+    if (chart !== undefined)
+      router.get(paths.chart(page.path), async (request: Request, response: Response) => {
+        const visitor = await visitorOf(parts, request, null)
+        if (visitor === null) return response.redirect(303, signInAddress(page.path))
+        const svg = await chart(visitOf(parts, request, response, visitor, {}))
+        response.setHeader('cache-control', 'no-store').type('svg').send(svg)
       })
     router.get(page.path, async (request: Request, response: Response) => {
       rejectUnprintable(request)

@@ -23,6 +23,8 @@ const many =
 /** The addresses of the pages. */
 export const paths = {
   overview: '/',
+  /** The chart of the page at an address. */
+  chart: (page: string) => `${page === '/' ? '' : page}/chart.svg`,
   tasks: many('/tasks'),
   task: one('/tasks'),
   steps: many('/steps'),

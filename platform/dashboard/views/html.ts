@@ -150,11 +150,6 @@ export function ticked(sentence: string): Html {
   return made(parts.join(''))
 }
 
-/** A chart of the report package, which draws SVG whose texts are escaped. */
-export function chart(svg: string): Html {
-  return made(svg)
-}
-
 /** The characters of a value that a page shows; the API returns it whole. */
 const maxJson = 20_000
 

@@ -70,9 +70,12 @@ describe('the overview', () => {
 
   it('draws a chart without styles and scripts, with a table of the same days', async () => {
     const { text } = await team.look('/')
-    const svg = /<svg [\s\S]*?<\/svg>/.exec(text)?.[0] ?? ''
-    expect(svg).toContain('aria-label="Steps and violations per day"')
-    expect(svg).not.toMatch(/ style=|<style|<script| on\w+=/)
+    expect(text).toContain('<img src="/chart.svg"')
+    const chart = await team.look('/chart.svg')
+    expect([chart.status, chart.headers.get('content-type')]).toEqual([200, 'image/svg+xml; charset=utf-8'])
+    expect(chart.text).toContain('aria-label="Steps and violations per day"')
+    expect(chart.text).not.toMatch(/ style=|<style|<script| on\w+=/)
+    expect((await fetch(`${team.platform.url}/chart.svg`, { redirect: 'manual' })).status).toBe(303)
     const day = new Date().toISOString().slice(0, 10)
     expect(linksIn(text).get(`/tasks?from=${day}&to=${day}`)).toBe(day)
   })

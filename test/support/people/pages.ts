@@ -85,7 +85,10 @@ export const hostile = `</title><script>alert(1)</script><img src=x onerror="ale
 
 /** The script and image elements of a page that the page itself does not have. */
 export function injectedIn(page: string): readonly string[] {
-  return page.match(/<(script(?! src="\/assets\/)|img)\b|onerror="|href="(?:javascript|https?):/gi) ?? []
+  return (
+    page.match(/<(script(?! src="\/assets\/)|img(?! src="\/chart\.svg"))\b|onerror="|href="(?:javascript|https?):/gi) ??
+    []
+  )
 }
 
 /** The addresses of the links of a page. */

@@ -5,7 +5,7 @@ import type { Activity, Incident, Overview } from '@svc/schemas'
 import { agentLink } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { paths } from '../../paths.js'
-import { chart, counted, countedOrNone, link, number, piece, severity, state, text, time } from '../../views/html.js'
+import { counted, countedOrNone, link, number, piece, severity, state, time } from '../../views/html.js'
 import { violated } from '../../views/violation.js'
 import type { Shown, Visit } from '../../visit.js'
 import { duties } from './duties.js'
@@ -25,7 +25,7 @@ async function showOverview(visit: Visit, counts: Overview): Promise<Shown> {
     incidents: incidents.map(incidentOf),
     all: paths.incidents(),
     groups: paths.groups(),
-    ...(await activityOf(activity)),
+    ...activityOf(activity),
   })
   return { title: 'Overview', place: 'overview', content: content.toHTML() }
 }
@@ -41,7 +41,7 @@ const page =
 </div>
 <section class="card"><div class="card-header"><h2 class="card-title">The last {{days}} days</h2></div><div class="card-body">
 <p>{{steps}} recorded, {{violations}}. <span class="text-secondary">Days in UTC. Waived violations are not counted.</span></p>
-<div class="chart" tabindex="0" role="region" aria-label="Chart of steps and violations by day">{{chart}}</div>
+<div class="chart" tabindex="0" role="region" aria-label="Chart of steps and violations by day">{{#if chart}}<img src="{{chart}}" width="{{size.width}}" height="{{size.height}}" alt="Steps and violations by day, as in the table below">{{else}}No step was recorded in this time.{{/if}}</div>
 <details><summary>Show as a table</summary><table class="table table-sm"><thead><tr><th scope="col">Day</th><th scope="col" class="num">Steps</th><th scope="col" class="num">Violations</th></tr></thead><tbody>
 {{#each rows}}<tr><td>{{day}}</td><td class="num">{{steps}}</td><td class="num">{{violations}}</td></tr>
 {{/each}}</tbody></table></details></div></section>
@@ -59,17 +59,15 @@ function incidentOf({ id, policy_name, agent_id, agent_name, first_seen, violati
 
 const size = { width: 760, height: 190 }
 
-async function activityOf({ days, steps, violations }: Activity) {
+function activityOf({ days, steps, violations }: Activity) {
   const [first] = days
   const tasksFrom = (query: Readonly<Record<string, string>>): string => paths.tasks({ from: first?.date, ...query })
   return {
     days: days.length,
     steps: link(tasksFrom({}), steps === 0 ? 'No steps' : counted(steps, 'step')),
     violations: link(tasksFrom({ violating: 'true' }), countedOrNone(violations, 'violation')),
-    chart:
-      steps === 0
-        ? text('No step was recorded in this time.')
-        : chart(await activityChart({ interval: 'day', buckets: days.map(bucketOf) }, size)),
+    chart: steps === 0 ? '' : paths.chart(paths.overview),
+    size,
     rows: days
       .filter((day) => day.steps > 0)
       .map((day) => ({
@@ -78,6 +76,11 @@ async function activityOf({ days, steps, violations }: Activity) {
         violations: number(day.violations),
       })),
   }
+}
+
+async function drawActivity({ api: { read } }: Visit): Promise<string> {
+  const { days } = await read('activity', '/api/v1/activity')
+  return activityChart({ interval: 'day', buckets: days.map(bucketOf) }, size)
 }
 
 function bucketOf({ date, steps, violations }: Activity['days'][number]) {
@@ -91,5 +94,6 @@ export const overviewPage: DashboardPage = {
     if (counts.tasks === 0) return firstRun(visit)
     return visit.query.waiting === undefined ? showOverview(visit, counts) : latestTask(visit)
   },
+  chart: drawActivity,
   acts: { key: showCommands },
 }
