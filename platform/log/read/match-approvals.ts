@@ -39,7 +39,7 @@ export function matchApprovals(entries: readonly ShownEntry[], last: number): Ma
     if (gateTypes.includes(step_type)) {
       const known = gateOf(shown)
       if (known?.gate.passed === true) passed.set(step, known)
-      if (known !== null) noteDigest(open, known)
+      if (known !== null) keepDigest(open, known)
       found.set(log_index, { gate: known?.gate ?? null, approved_by: [] })
     } else {
       // The action of an erased step is unknown: each open gate may be for it.
@@ -67,7 +67,7 @@ function gateOf({ entry, is_erased }: ShownEntry): Passed | null {
 }
 
 /** The latest gate for an action counts; one that has not passed and names no action withdraws all. */
-function noteDigest(open: Map<string, Passed>, known: Passed): void {
+function keepDigest(open: Map<string, Passed>, known: Passed): void {
   const { passed, action_digest } = known.gate
   if (action_digest === null) {
     if (!passed) open.clear()

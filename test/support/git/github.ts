@@ -93,6 +93,8 @@ export async function startGithub(): Promise<MockGithub> {
     })
     response.end(isSame ? '' : text)
   })
+  // A kept connection must not end just when a slow test sends its next request.
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const github: MockGithub = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
