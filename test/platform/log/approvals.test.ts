@@ -144,7 +144,7 @@ describe('pages of approvals', () => {
       /Approved at<\/bdi> <a href="[^"]*#step-2"><bdi>step 2<\/bdi><\/a> <bdi>by<\/bdi> <bdi>carla@example.org/,
     )
     expect(text).toContain('(reported by the agent)')
-    expect(text).toContain('No later step is exactly the action that it names')
+    expect(text).toContain('No later step of the task is exactly the action that it names')
     const list = (await team.look('/steps?q=shown')).text
     expect(list).toContain('href="/tasks/shown?around&#x3D;3#step-3"')
     expect(list).toMatch(/Approves|Approved at/)
@@ -154,8 +154,8 @@ describe('pages of approvals', () => {
   it('say of a gate without a digest that it names no step, and of a rejection nothing', async () => {
     await log('plain', [start, gateOf(null), gate(pay, rejected)])
     const { text } = await team.look('/tasks/plain')
-    expect(text).toContain('Approves no single step: it carries no <code>input.action_digest</code>.')
+    expect(text).toContain('It is not tied to one step: it carries no digest of an action.')
     expect(text).toContain('has not passed')
-    expect(text).not.toContain('No later step is exactly the action that it names')
+    expect(text).not.toContain('No later step of the task is exactly the action that it names')
   })
 })
