@@ -226,7 +226,7 @@ describe('the pages of stops', () => {
     const at = `/stops/new?agent_id=${agent_id}`
     expect(await shown(at)).toMatch(
       new RegExp(
-        `Only ${name}.*Every agent of the API key.*The engine of each agent blocks every next step.*No engine reports for ${name}: nothing will block`,
+        `No engine reports for ${name}: nothing will block its steps, unless it asks .* before each step\\. .*Only ${name}.*Every agent of the API key.*An engine that enforces blocks every next step`,
       ),
     )
     const blank = await team.press(at, { act: 'stop', target: 'key', reason: ' ' })
@@ -248,7 +248,7 @@ describe('the pages of stops', () => {
     const pressed = await team.press(resume, { act: 'resume', choice: 'all', note: 'repaired' })
     expect(pressed.location).toBe(`/stops/${made?.id}`)
     expect(await stopsOf(agent_id)).toEqual([])
-    expect(await shown(`/stops/${made?.id}`)).toMatch(/ended.*repaired/)
+    expect(await shown(`/stops/${made?.id}`)).toMatch(/ended Stopped .*repaired/)
     expect((await team.press(resume, { act: 'resume', choice: 'all' })).status).toBe(409)
   })
 
@@ -261,7 +261,7 @@ describe('the pages of stops', () => {
     const warning = /The stop is on, but/
     expect(await shown(`/agents/${blocked.agent_id}`)).toContain('Stopped: its engine blocks every next step')
     expect(await shown(`/agents/${free.agent_id}`)).toContain(
-      `${free.name} may continue: its engine could not load the policies. Stop its process, revoke its API key or start`,
+      `${free.name} may continue, unless it asks the platform before each step: its engine could not load the policies. Stop its process, revoke its API key or start`,
     )
     const [page, other] = await Promise.all(
       [blocked, free].map(async ({ agent_id }) => shown(`/stops/${(await stopsOf(agent_id))[0]?.id}`)),
@@ -272,6 +272,14 @@ describe('the pages of stops', () => {
       false,
     ])
     expect(page).not.toMatch(warning)
+    expect(page).toContain('on Stops')
+    expect(page).toContain('Stop set for 1 agent; 1 confirmed by an engine: every next step is blocked.')
+    expect(other).toContain('on, without effect known Stops')
+    expect(other).toContain('Stop set for 1 agent; 0 confirmed by an engine.')
+    await heartbeat(blocked.agent_key, 'stale_cache')
+    expect(await shown(`/agents/${blocked.agent_id}`)).toContain(
+      `${blocked.name} may continue, unless it asks the platform before each step: its engine could not load the policies again`,
+    )
     const form = await team.look(`/stops/${(await stopsOf(free.agent_id))[0]?.id}?do=resume`)
     expect([readable(form.text).includes(`Resume ${free.name}`), form.text.includes('type="radio"')]).toEqual([
       true,
@@ -299,7 +307,7 @@ describe('the pages of stops', () => {
     expect(await stopsOf(agent_id)).toEqual([])
     expect((await team.press(resume, { act: 'resume', choice: 'percent', percent: '60' })).status).toBe(303)
     const page = await shown(location ?? '')
-    expect(page).toMatch(/resumed in part.*agents are stopped now.*1 agent .*up to 60 %/)
+    expect(page).toMatch(/resumed in part.*Stop set for \d+ agents; \d+ confirmed by an engine.*1 agent .*up to 60 %/)
     expect((await team.press(resume, { act: 'resume', choice: 'all' })).status).toBe(303)
     expect(await shown(location ?? '')).toContain('The stop has ended.')
   })

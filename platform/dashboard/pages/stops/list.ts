@@ -46,7 +46,7 @@ async function columns(visit: Visit): Promise<readonly Column<Stop>[]> {
     { head: 'State', cell: ({ state }) => stopState(state) },
     { head: 'Stops', cell: (stop) => target(stop, agents.link) },
     {
-      head: 'Agents stopped now',
+      head: 'Set for agents now',
       cell: ({ id, agents: stopped }) => link(paths.agents({ stop_id: id }), number(stopped)),
       numeric: true,
     },

@@ -37,7 +37,7 @@ async function show(visit: Visit): Promise<Shown> {
   const content = view({
     csrf: visit.csrf,
     targets: targets.map((one) => ({ ...one, on: one.value === chosen })),
-    warning: agent === null ? await agentsGap(visit, {}, false) : agentGap(visit, agent, false),
+    warning: agent === null ? (await agentsGap(visit, {}, false)).warning : agentGap(visit, agent, false),
     reason: field(form, 'reason'),
     back: agent === null ? paths.stops() : paths.agent(agent.agent_id),
   })
@@ -48,16 +48,16 @@ const forbidden = piece('<p>Your role may not stop agents: ask an owner, admin o
 
 const view =
   piece(`<form class="card narrow" method="post"><input type="hidden" name="csrf" value="{{csrf}}"><div class="card-body">
-<fieldset class="mb-3"><legend class="form-label">Stop</legend>{{#each targets}}<label class="form-check"><input class="form-check-input" type="radio" name="target" value="{{value}}"{{#if on}} checked{{/if}}>
+{{warning}}<fieldset class="mb-3"><legend class="form-label">Stop</legend>{{#each targets}}<label class="form-check"><input class="form-check-input" type="radio" name="target" value="{{value}}"{{#if on}} checked{{/if}}>
 <span class="form-check-label"><bdi>{{label}}</bdi></span><span class="form-check-description">{{note}}</span></label>{{/each}}</fieldset>
-<div class="mb-3"><label class="form-label" for="reason">Reason, which every blocked step says</label>
+<div class="mb-3"><label class="form-label" for="reason">Reason (required), which every blocked step says</label>
 <textarea class="form-control" id="reason" name="reason" rows="2" maxlength="1000" required>{{reason}}</textarea></div>
 <h2 class="h3">What happens</h2><ul>
-<li>The engine of each agent blocks every next step. Only the end of a task passes. A step that runs now is not interrupted: stop its process too if it must not finish.</li>
-<li>Connected local engines block within a second, others at their next call to the platform. An agent that asks no engine is not stopped: its steps raise critical incidents.</li>
+<li>An engine that enforces blocks every next step of its agent. Only the end of a task passes. A step that runs now is not interrupted: stop its process too if it must not finish.</li>
+<li>Connected local engines block within a second, others at their next call to the platform. An agent that asks neither an engine nor the platform is not stopped: its recorded steps raise critical incidents.</li>
 <li>No waiver, approval, pinned version or risk level lifts the stop. It stays on until a member resumes it, at once or in stages.</li>
 <li>The audit trail and the log keep who stopped, when, and the reason.</li></ul>
-{{warning}}<div class="btn-list"><button class="btn btn-danger" name="act" value="stop">Stop now</button><a class="btn" href="{{back}}">Cancel</a></div></div></form>
+<div class="btn-list"><button class="btn btn-danger" name="act" value="stop">Stop now</button><a class="btn" href="{{back}}">Cancel</a></div></div></form>
 `)
 
 const stop: Act = async ({ api: platform, query }, form) => {

@@ -6,10 +6,10 @@ import { type Agents, nameOf as agentName, agentsOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
-import { counted, countedOrNone, type Html, id, link, nothing, number, piece, text, time } from '../../views/html.js'
+import { counted, countedOrNone, id, link, nothing, number, piece, text, time } from '../../views/html.js'
 import { facts } from '../../views/pieces.js'
 import { type Act, type Fields, field, type Shown, type Visit } from '../../visit.js'
-import { agentGap, agentsGap } from './engines.js'
+import { agentGap, agentsGap, type Gap } from './engines.js'
 import { stopState, target, targetWords } from './words.js'
 
 async function show(visit: Visit): Promise<Shown> {
@@ -19,13 +19,14 @@ async function show(visit: Visit): Promise<Shown> {
   const only = await targetOf(visit, stop)
   const may = stop.state !== 'resumed' && platform.may('post', `${path}/resume`)
   if (query.do === 'resume' && may) return resuming(visit, stop, only ?? (await agentOf(visit)))
-  const gap = await gapOf(visit, stop, only)
+  const { warning: gap, enforcing } = await gapOf(visit, stop, only)
   const content = page({
-    state: stopState(stop.state),
+    state: stopState(stop.state, stop.agents === 0 || enforcing > 0 || (stop.blocked_attempts ?? []).length > 0),
+    verb: verbOf(stop),
     reason: stop.reason,
     target: target(stop, agents.link),
     gap,
-    sentence: sentenceOf(stop, gap === nothing),
+    sentence: sentenceOf(stop, enforcing),
     resume: may ? paths.stop(stop.id, { do: 'resume' }) : '',
     stages: stop.stages.map((stage) => stageOf(stage, nameOf)),
     attempts: (stop.blocked_attempts ?? []).map(({ agent_id, count, last_at }) => ({
@@ -43,7 +44,7 @@ async function show(visit: Visit): Promise<Shown> {
 }
 
 const page = piece(`<div class="row"><div class="col-xl-8">
-{{gap}}<section class="card"><div class="card-body"><p class="mb-2">{{state}} Stops {{target}}</p><p class="lines fs-3 mb-2"><bdi>{{reason}}</bdi></p><p class="mb-0">{{sentence}}</p>
+{{gap}}<section class="card"><div class="card-body"><p class="mb-2">{{state}} {{verb}} {{target}}</p><p class="lines fs-3 mb-2"><bdi>{{reason}}</bdi></p><p class="mb-0">{{sentence}}</p>
 {{#if resume}}<p class="mt-3 mb-0"><a class="btn btn-primary" href="{{resume}}">Resume…</a></p>{{/if}}</div></section>
 <section class="card"><div class="card-header"><h2 class="card-title">Attempts that it blocked</h2></div>
 {{#if attempts}}<table class="table rows"><thead><tr><th scope="col">Agent</th><th scope="col" class="num">Attempts</th><th scope="col">Last</th></tr></thead><tbody>
@@ -56,10 +57,18 @@ const page = piece(`<div class="row"><div class="col-xl-8">
 </div><div class="col-xl-4"><section class="card"><div class="card-body">{{facts}}</div></section></div></div>
 `)
 
-function sentenceOf({ state, agents, target: { kind } }: Stop, isBlocked: boolean): string {
+function verbOf({ state }: Stop): string {
+  return state === 'resumed' ? 'Stopped' : 'Stops'
+}
+
+/** A stop is an order to engines; `enforcing` is the number of its agents whose engines report that they enforce. */
+function sentenceOf({ state, agents, target: { kind } }: Stop, enforcing: number): string {
   if (state === 'resumed') return 'The stop has ended. Another stop may still block some of its agents.'
-  const later = kind === 'agent' ? '' : ' Agents that come under it later are stopped as well.'
-  return `${agents === 0 ? 'No agent is' : counted(agents, 'agent is', 'agents are')} stopped now${isBlocked && agents > 0 ? ': every next step is blocked' : ''}.${later}`
+  const later = kind === 'agent' ? '' : ' It is set for agents that come under it later as well.'
+  if (agents === 0) return `Stop set for no agent now.${later}`
+  const effect = enforcing >= agents ? ': every next step is blocked' : ''
+  const how = enforcing === 0 ? '' : ' An engine confirms by reporting that it enforces.'
+  return `Stop set for ${counted(agents, 'agent')}; ${number(enforcing)} confirmed by an engine${effect}.${how}${later}`
 }
 
 function stageOf({ at, by, agents, percent, note }: Stop['stages'][number], nameOf: Named) {
@@ -74,8 +83,8 @@ function stageOf({ at, by, agents, percent, note }: Stop['stages'][number], name
 function factsOf(stop: Stop, nameOf: Named, agents: Agents) {
   return facts(
     [
-      ['Stops', target(stop, agents.link)],
-      ['Agents stopped now', link(paths.agents({ stop_id: stop.id }), number(stop.agents))],
+      [verbOf(stop), target(stop, agents.link)],
+      ['Set for agents now', link(paths.agents({ stop_id: stop.id }), number(stop.agents))],
       ['Created', time(stop.created_at)],
       ['By', nameOf(stop.created_by)],
       ['Ended', stop.resumed_at === null ? text('not yet') : time(stop.resumed_at)],
@@ -87,10 +96,12 @@ function factsOf(stop: Stop, nameOf: Named, agents: Agents) {
   )
 }
 
-/** Says which of its agents no engine is known to block. */
-async function gapOf(visit: Visit, { id: stop_id, agents, state }: Stop, only: Agent | null): Promise<Html> {
-  if (agents === 0 || state === 'resumed') return nothing
-  return only === null ? agentsGap(visit, { stop_id }) : agentGap(visit, only)
+/** Which of its agents no engine is known to block. */
+async function gapOf(visit: Visit, { id: stop_id, agents, state }: Stop, only: Agent | null): Promise<Gap> {
+  if (agents === 0 || state === 'resumed') return { enforcing: 0, warning: nothing }
+  if (only === null) return agentsGap(visit, { stop_id })
+  const warning = agentGap(visit, only)
+  return { enforcing: warning === nothing ? 1 : 0, warning }
 }
 
 /** The agent that the stop names; null for a stop of several. */
@@ -109,7 +120,7 @@ function resuming({ csrf, form }: Visit, stop: Stop, agent: Agent | null): Shown
   const share = {
     value: 'percent',
     label: 'A share of its agents',
-    note: 'A hash chooses them. 50 % after 10 % resumes forty more of a hundred. The others stay stopped.',
+    note: 'A whole number from 1 to 100. A hash chooses the agents. 50 % after 10 % resumes forty more of a hundred. The others stay stopped.',
   }
   const one = {
     value: 'agent',
@@ -146,7 +157,7 @@ const resumeView =
 {{else}}<fieldset class="mb-3"><legend class="form-label">Resume</legend>{{#each choices}}<div class="form-check"><input class="form-check-input" type="radio" name="choice" id="r-{{value}}" value="{{value}}"{{#if on}} checked{{/if}}>
 <label class="form-check-label" for="r-{{value}}"><bdi>{{label}}</bdi></label><span class="form-check-description">{{note}}</span>
 {{#if asks}}<div class="input-group input-group-sm percent mt-1"><input class="form-control" type="number" name="percent" min="1" max="100" value="{{../percent}}" aria-label="Share in percent"><span class="input-group-text">%</span></div>{{/if}}</div>{{/each}}</fieldset>{{/if}}
-<div class="mb-3"><label class="form-label" for="note">Note, such as what was repaired</label><textarea class="form-control" id="note" name="note" rows="2" maxlength="1000">{{note}}</textarea></div>
+<div class="mb-3"><label class="form-label" for="note">Note (optional), such as what was repaired</label><textarea class="form-control" id="note" name="note" rows="2" maxlength="1000">{{note}}</textarea></div>
 <p class="text-secondary">Resumed agents may take their next step at once, under the policies that apply to them. The audit trail keeps who resumed them, when, and the note.</p>
 <div class="btn-list"><button class="btn btn-primary" name="act" value="resume">Resume</button><a class="btn" href="{{back}}">Cancel</a></div></div></form>
 `)

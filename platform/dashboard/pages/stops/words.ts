@@ -22,8 +22,9 @@ export function target({ target: { kind, id: value } }: Stop, linkTo: Agents['li
   ])
 }
 
-/** The state; `resuming`: some of its agents are resumed. */
-export function stopState(state: Stop['state']): Html {
+/** The state; `resuming`: some of its agents are resumed. `isKnown` is false if nothing shows that it blocks a step. */
+export function stopState(state: Stop['state'], isKnown = true): Html {
   if (state === 'resumed') return badge('ended', 'green')
-  return state === 'stopped' ? badge('on', 'red') : badge('resumed in part', 'orange')
+  const [label, tone] = state === 'stopped' ? (['on', 'red'] as const) : (['resumed in part', 'orange'] as const)
+  return isKnown ? badge(label, tone) : badge(`${label}, without effect known`, 'orange')
 }
