@@ -104,6 +104,9 @@ describe('the page of an agent', () => {
     expect(text).toContain(`href="/policies?agent_id&#x3D;${agent_id}&amp;enabled&#x3D;true"`)
     await heartbeat(agent_key, 'all_dropped')
     const after = await shown(`/agents/${agent_id}`)
+    expect(after).toMatch(
+      /periods? without enforcement .* UTC now its engine rejected every policy .* UTC no engine had reported yet/,
+    )
     expect(after).toContain('not governed its engine rejected every policy')
     expect(after).toContain('What to do: Update the engine')
   })

@@ -95,13 +95,13 @@ function sharesOf(governance: AgentGovernance): Html[] {
     .map(([label, seconds, tone]) => badge(`${label} ${duration(seconds)}`, tone))
 }
 
-/** The latest periods in which nothing was enforced; null without one. */
-function gapsOf({ intervals, more }: AgentGovernance) {
+/** The latest periods in which nothing was enforced; null without one. A period that lasts ends with the time of the request. */
+function gapsOf({ to: now, intervals, more }: AgentGovernance) {
   if (intervals.length === 0) return null
   const rows = intervals.toReversed().map(({ from, to, reason }) => ({
     from: time(from),
-    to: time(to),
-    reason: reasons[reason],
+    to: to === now ? text('now') : time(to),
+    reason: reason === 'no_engine' ? 'no engine had reported yet' : reasons[reason],
   }))
   return {
     count: `${counted(intervals.length + more, 'period')} without enforcement`,
