@@ -7,7 +7,7 @@ import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
 import { badge, type Html, id, joined, link, nothing, number, piece, text, time } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
-import { governance, riskLevel } from './words.js'
+import { listedGovernance, riskLevel } from './words.js'
 
 const levels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified']
 export const environments = ['production', 'staging', 'test', 'development']
@@ -37,7 +37,7 @@ const agents: Listing<Agent> = {
       head: 'Agent',
       cell: (agent) => joined([link(paths.agent(agent.agent_id), nameOf(agent)), id(agent.agent_key)]),
     },
-    { head: 'Governed', cell: governance },
+    { head: 'Governed', cell: listedGovernance },
     { head: 'Engine', cell: engineOf },
     { head: 'Environment', cell: ({ environment }) => text(environment) },
     { head: 'Risk level', cell: riskLevel },
@@ -52,23 +52,18 @@ const agents: Listing<Agent> = {
 function engineOf({ engine, created_at }: Agent): Html {
   if (engine === undefined) return nothing
   const { state, version, last_seen } = engine
-  if (last_seen === null) return joined([badge('none', 'red'), text('since its registration,'), time(created_at)])
+  if (last_seen === null) return joined([text('none has reported since its registration,'), time(created_at)])
   if (state === 'silent' || state === 'stopped')
     return joined([badge(state, state === 'silent' ? 'red' : 'secondary'), text('none reports since'), time(last_seen)])
   return joined([text(version), text('seen'), time(last_seen)])
 }
 
-/** Steps that arrive although no engine reports are steps that no engine may have evaluated. */
+/** Steps after the last report are steps that no engine may have evaluated; without any report, the column of the engine says so. */
 function lastStepOf({ engine, last_step_at }: Agent): Html {
   if (last_step_at == null) return text('none recorded')
-  const isWithout = engine?.state === 'no_engine' || engine?.state === 'silent' || engine?.state === 'stopped'
-  const isLater = isWithout && (engine.last_seen === null || last_step_at > engine.last_seen)
-  if (!isLater) return time(last_step_at)
-  const isNever = engine.last_seen === null
-  return joined([
-    time(last_step_at),
-    isNever ? badge('no engine reported then', 'red') : badge('after the last report', 'orange'),
-  ])
+  const isWithout = engine?.state === 'silent' || engine?.state === 'stopped'
+  const isLater = isWithout && engine.last_seen !== null && last_step_at > engine.last_seen
+  return isLater ? joined([time(last_step_at), badge('after the last report', 'orange')]) : time(last_step_at)
 }
 
 function incidentsOf({ agent_id, open_incidents = 0 }: Agent): Html {

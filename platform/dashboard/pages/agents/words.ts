@@ -9,7 +9,7 @@ type Shown = readonly [label: string, tone: Tone]
 const states: Readonly<Record<Governance['state'], Shown>> = {
   governed: ['governed', 'green'],
   ungoverned: ['not governed', 'red'],
-  unknown: ['not known', 'yellow'],
+  unknown: ['no engine known to check its steps', 'red'],
   idle: ['no engine runs', 'secondary'],
   inactive: ['deactivated', 'secondary'],
 }
@@ -51,11 +51,19 @@ export function loadState(state: keyof typeof loads): Html {
   return badge(...loads[state])
 }
 
+/** The reasons that the badge of a state says already. */
+const saidByState: readonly (Reason | null)[] = [null, 'deactivated', 'stopped']
+
+/** The state in a list, whose next column says that no engine has ever reported. */
+export function listedGovernance(agent: Agent): Html {
+  return governance(agent, [...saidByState, 'no_engine'])
+}
+
 /** True or not, and if not, why; and the stop that blocks every step. */
-export function governance({ governance: now, stopped, engine }: Agent): Html {
+export function governance({ governance: now, stopped, engine }: Agent, said = saidByState): Html {
   if (now === undefined) return nothing
   const silent = now.reason === 'silent' && engine?.last_seen != null
-  const why = now.reason === null || now.reason === 'deactivated' || now.reason === 'stopped' ? '' : reasons[now.reason]
+  const why = now.reason === null || said.includes(now.reason) ? '' : reasons[now.reason]
   return joined([
     badge(...states[now.state]),
     stopped === true && now.state !== 'inactive' ? badge('stopped', 'red') : nothing,
