@@ -22,8 +22,9 @@ export function listPage<Row>(listing: Listing<Row>, acts: DashboardPage['acts']
 }
 
 async function showList<Row>(visit: Visit, listing: Listing<Row>): Promise<Shown> {
-  const { place, title } = listing
-  return { title, place, content: (await listOf(visit, listing)).toHTML() }
+  const { place, heading } = listing
+  const content = (await listOf(visit, listing)).toHTML()
+  return { title: (await heading?.(visit)) ?? listing.title, place, content }
 }
 
 /** The list as a part of a page, whose address has its filter. */

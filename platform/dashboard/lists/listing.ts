@@ -41,6 +41,8 @@ export interface Listing<Row = never> {
   /** The entry of the navigation. */
   readonly place: string
   readonly title: string
+  /** The heading for a filter, where it is not the title. */
+  readonly heading?: (visit: Visit) => Promise<string>
   /** The address of the page. */
   readonly path: string
   /** The schema of the answer, the member of it with the rows, and the path of the endpoint. */

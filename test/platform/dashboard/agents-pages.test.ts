@@ -77,6 +77,11 @@ describe('the list of agents', () => {
     expect(both).toMatch(/Not governed or not known × stopped: false ×/)
     const policies = await shown(`/policies?agent_id=${silent.agent_id}&manifest_id=man_unknown`)
     expect(policies).toContain(`agent: ${silent.name} × manifest id: man_unknown ×`)
+    const own = await shown(`/policies?agent_id=${silent.agent_id}`)
+    expect(own).toContain(`Policies of ${silent.name} · svc`)
+    expect(own).toMatch(/Baseline \S+baseline\.yaml @ release \d/)
+    expect([own.includes('Applies to'), (await shown('/policies')).includes('Applies to')]).toEqual([false, true])
+    expect(await shown('/policies?agent_id=ag_0')).toContain('Policies · svc')
     const csv = await team.look('/agents.csv?governed=true')
     expect([csv.status, csv.text.includes(governed.agent_id), csv.text.includes(silent.agent_id)]).toEqual([
       200,

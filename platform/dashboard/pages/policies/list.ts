@@ -1,11 +1,13 @@
 // The list of policies.
 import type { Policy } from '@svc/schemas'
-import { agentLink } from '../../agents.js'
+import { agentLink, nameOf } from '../../agents.js'
 import { listPage } from '../../lists/list-page.js'
-import type { Listing } from '../../lists/listing.js'
-import { paths } from '../../paths.js'
+import type { Column, Listing } from '../../lists/listing.js'
+import { api, paths } from '../../paths.js'
 import { badge, type Html, hash, joined, link, nothing, piece, severity, text } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
+import { releaseOf } from '../manifests/words.js'
+import { notFound } from './manifest-source.js'
 import { isOfStop, scopeLabels } from './words.js'
 
 const levels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified'] as const
@@ -59,18 +61,47 @@ export const policies: Listing<Policy> = {
     ['From manifests', { source: 'manifest' }],
     ['Deleted', { deleted: 'true' }],
   ],
-  columns: [
+  heading,
+  columns,
+  empty:
+    'No policy is here yet. Write one with the button above, or assign a manifest to an agent on the page of manifests.',
+  above,
+}
+
+/** Whose policies they are, with the filter of one agent. */
+async function heading({ api: { read }, query: { agent_id } }: Visit): Promise<string> {
+  if (agent_id === undefined) return 'Policies'
+  // A filter that no agent has is an empty list.
+  const found = await read('agent', api`/api/v1/agents/${agent_id}`).catch(notFound)
+  return found === null ? 'Policies' : `Policies of ${nameOf(found)}`
+}
+
+async function columns(visit: Visit): Promise<readonly Column<Policy>[]> {
+  const { agent_id } = visit.query
+  const releases = await releasesOf(visit)
+  const applies = { head: 'Applies to', cell: targetOf }
+  return [
     { head: 'Policy', cell: ({ id, name }) => link(paths.policy(id), name) },
     { head: 'Rule', cell: ({ rule_type }) => link(paths.policies({ rule_type }), rule_type) },
     { head: 'Severity', cell: ({ severity: value }) => severity(value) },
     { head: 'Mode', cell: modeBadges },
     { head: 'Evaluates', cell: ({ scope }) => text(scopeLabels[scope]) },
-    { head: 'Applies to', cell: targetOf },
-    { head: 'Source', cell: sourceOf },
-  ],
-  empty:
-    'No policy is here yet. Write one with the button above, or assign a manifest to an agent on the page of manifests.',
-  above,
+    ...(agent_id === undefined ? [applies] : []),
+    { head: 'Source', cell: (policy) => sourceOf(policy, releases) },
+  ]
+}
+
+/** Names the release of a version of a bundled manifest that an agent has; null for another one. */
+type Releases = (version: Version) => string | null
+type Version = Pick<Policy, 'manifest_id' | 'manifest_sha'>
+
+async function releasesOf({ api: { read }, query: { agent_id } }: Visit): Promise<Releases> {
+  const filter = { limit: '200', ...(agent_id !== undefined && { agent_id }) }
+  const { assignments } = await read('assignment-list', '/api/v1/assignments', filter)
+  const keyOf = ({ manifest_id, manifest_sha }: Version) => `${manifest_id} ${manifest_sha}`
+  const known = assignments.filter(({ manifest_repo }) => manifest_repo === null)
+  const names = new Map(known.map((assignment) => [keyOf(assignment), releaseOf(assignment)]))
+  return (version) => names.get(keyOf(version)) ?? null
 }
 
 /** The mode, and why the policy is not in force. */
@@ -86,12 +117,18 @@ export function targetOf({ agent_id, agent_name, risk_classification: level }: P
   return text(level === null ? 'all agents' : `agents of risk level ${level}`)
 }
 
-function sourceOf(policy: Policy): Html {
-  const { manifest_id, manifest_name, manifest_sha, commit_sha = null } = policy
+function sourceOf(policy: Policy, releases: Releases): Html {
+  const { manifest_id, manifest_name, manifest_path, manifest_sha, commit_sha = null } = policy
   if (manifest_id === null) return text(isOfStop(policy) ? 'a stop' : 'written here')
+  const release = releases(policy)
   return joined([
     link(paths.policies({ manifest_id }), manifest_name ?? manifest_id),
-    ...(commit_sha === null ? [text('blob'), hash(manifest_sha, 7)] : [text('commit'), hash(commit_sha, 7)]),
+    text(manifest_path === null ? '@' : `${manifest_path} @`),
+    ...(release !== null
+      ? [text(release)]
+      : commit_sha === null
+        ? [text('blob'), hash(manifest_sha, 7)]
+        : [text('commit'), hash(commit_sha, 7)]),
   ])
 }
 

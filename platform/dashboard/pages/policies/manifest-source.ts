@@ -24,14 +24,15 @@ export async function manifestSourceOf({ api: { read } }: Visit, policy: Policy)
   const assignment = assignments.find((one) => one.manifest_id === manifest_id)
   if (assignment === undefined) return null
   const path = api`/api/v1/assignments/${assignment.id}/source`
-  const source = await read('assignment-source', path, { sha }).catch(notKept)
+  const source = await read('assignment-source', path, { sha }).catch(notFound)
   const line = source?.lines[name]
   if (source === null || line === undefined) return null
   const href = source.web_url === null ? null : `${source.web_url}#L${line}`
   return { assignment, commit_sha: source.commit_sha, line, text: linesOf(source, line), href }
 }
 
-function notKept(error: unknown): null {
+/** Null for what is not there. */
+export function notFound(error: unknown): null {
   if (error instanceof PlatformError && ['NOT_FOUND', 'INVALID'].includes(error.code)) return null
   throw error
 }
