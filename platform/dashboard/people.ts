@@ -1,7 +1,7 @@
 // Names of those who act: members by their address, keys and jobs by their name.
 
 import { api } from './paths.js'
-import { type Html, text } from './views/html.js'
+import { type Html, mailAddress, text } from './views/html.js'
 import type { Visit } from './visit.js'
 
 /** Returns the name of an actor, such as `person:per_1`; some members of the API have the id alone. */
@@ -27,12 +27,14 @@ export async function peopleOf({ api: { read, may }, person }: Visit): Promise<N
     read('member-list', api`/auth/workspaces/${org_id}/members`),
     may('get', keys) ? read('api-key-list', keys) : { api_keys: [] },
   ])
-  const names = new Map<string, string>([
-    ...['local', 'operator:local'].map((actor) => [actor, 'the operator'] as const),
+  const names = new Map<string, Html>([
+    ...['local', 'operator:local'].map((actor) => [actor, text('the operator')] as const),
     ...members.flatMap(({ person_id, email }) =>
-      [`person:${person_id}`, person_id].map((actor) => [actor, email] as const),
+      [`person:${person_id}`, person_id].map((actor) => [actor, mailAddress(email)] as const),
     ),
-    ...api_keys.flatMap(({ id, name }) => [`api_key:${id}`, id].map((actor) => [actor, `API key ${name}`] as const)),
+    ...api_keys.flatMap(({ id, name }) =>
+      [`api_key:${id}`, id].map((actor) => [actor, text(`API key “${name}”`)] as const),
+    ),
   ])
-  return (actor) => text(names.get(actor ?? '') ?? actor)
+  return (actor) => names.get(actor ?? '') ?? text(actor)
 }

@@ -29,6 +29,11 @@ export function text(value: string | number | null | undefined): Html {
   return made(value === null || value === undefined || value === '' ? '' : `<bdi>${escaped(String(value))}</bdi>`)
 }
 
+/** A mail address: where its line is too short, it breaks after the @ and not within a word. */
+export function mailAddress(value: string): Html {
+  return made(`<bdi>${escaped(value).replaceAll('@', '@<wbr>')}</bdi>`)
+}
+
 export function joined(pieces: readonly Html[], between = ' '): Html {
   return made(pieces.map((one) => one.toHTML()).join(between))
 }

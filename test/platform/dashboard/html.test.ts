@@ -1,6 +1,12 @@
 // Pieces of HTML that are functions of one value.
 import { describe, expect, it } from 'vitest'
-import { duration } from '../../../platform/dashboard/views/html.js'
+import { duration, mailAddress } from '../../../platform/dashboard/views/html.js'
+
+describe('a mail address', () => {
+  it('may break after its @, and is escaped', () => {
+    expect(mailAddress('<mia>@example.org').toHTML()).toBe('<bdi>&lt;mia&gt;@<wbr>example.org</bdi>')
+  })
+})
 
 describe('a length of time', () => {
   it.each([

@@ -204,7 +204,9 @@ describe('the buttons of the page', () => {
     expect((await act('ignore', 'a test')).status).toBe(303)
     expect(await incident(id)).toMatchObject({ state: 'ignored', note: 'a test', reviewed_by: `person:${owner.id}` })
     expect((await look(`/incidents/${id}`, cookie)).text).toMatch(
-      new RegExp(`in review → ignored.*by.*${owner_email}[\\s\\S]*<p [^>]*><bdi>a test</bdi></p>`),
+      new RegExp(
+        `in review → ignored.*by.*${owner_email.replace('@', '@<wbr>')}[\\s\\S]*<p [^>]*><bdi>a test</bdi></p>`,
+      ),
     )
     expect(await acts()).toEqual(['reactivate', 'note'])
   })

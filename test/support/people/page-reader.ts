@@ -35,9 +35,12 @@ export function pageReader(url: string, cookie: string): PageReader {
   }
 }
 
-/** The text of a page as a person reads it: without tags, with single spaces. */
+/** The text of a page as a person reads it: without tags and places where a line may break, with single spaces. */
 export function readable(html: string): string {
-  const plain = html.replaceAll(/<(script|style)\b[\s\S]*?<\/\1>/g, '').replaceAll(/<[^>]*>/g, ' ')
+  const plain = html
+    .replaceAll(/<(script|style)\b[\s\S]*?<\/\1>/g, '')
+    .replaceAll('<wbr>', '')
+    .replaceAll(/<[^>]*>/g, ' ')
   const named = { amp: '&', lt: '<', gt: '>', quot: '"' } as const
   return plain
     .replaceAll(/&#x([0-9a-f]+);/gi, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)))

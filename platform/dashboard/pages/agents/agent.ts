@@ -4,7 +4,7 @@ import type { Agent } from '@svc/schemas'
 import { nameOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { address, api, paths } from '../../paths.js'
-import { id, json, link, number, piece, text, time } from '../../views/html.js'
+import { id, json, link, mailAddress, number, piece, text, time } from '../../views/html.js'
 import { facts } from '../../views/pieces.js'
 import type { Shown, Visit } from '../../visit.js'
 import { agentActs, agentForm } from './acts.js'
@@ -84,7 +84,7 @@ function factsOf(agent: Agent) {
   return facts(
     [
       ['Key', id(agent_key)],
-      ['Owner', text(owner_id ?? 'not set')],
+      ['Owner', owner_id === null ? text('not set') : mailAddress(owner_id)],
       ['Purpose', text(purpose ?? 'not set')],
       ['Environment', text(environment)],
       ['Risk level', riskLevel(agent)],
