@@ -138,7 +138,9 @@ describe('the page of a policy', () => {
     const { text } = await page.look(`/policies/${id}`)
     expect(readable(text)).toContain(`comes from the manifest ${manifest_name}`)
     expect(readable(text)).toContain('In the manifest: enforce.')
-    expect(readable(text)).toMatch(/In the manifest - name: .*rule_type: .*Line \d+ Assignment \d+/)
+    expect(readable(text)).toMatch(
+      /In the manifest - name: .*rule_type: .*Line \d+ Assignment Baseline on Help desk .* By API key “[^”]+”/,
+    )
     expect(text).toMatch(/href="\/manifests\/assignments\/\d+\/source\?sha&#x3D;[0-9a-f]{40}#L\d+"/)
     expect(readable(text)).toMatch(/Repository Bundled library .* Commit none: part of release/)
     expect(text).not.toContain(`/policies/${id}/delete`)

@@ -1,6 +1,7 @@
 // The page of a policy: what it checks, on which agents, where it comes from, what it found, and its switches.
 
-import type { Policy, Rule } from '@svc/schemas'
+import type { Assignment, Policy, Rule } from '@svc/schemas'
+import { nameOf as agentName } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
 import { type Named, peopleOf } from '../../people.js'
@@ -77,7 +78,7 @@ const view = piece(`<div class="row"><div class="col-lg-8">
 {{#if notice}}<div class="alert alert-info">{{notice}}</div>
 {{/if}}<section class="card"><div class="card-header"><h2 class="card-title">Parameters</h2></div>
 <div class="card-body">{{#if parameters}}<dl class="facts">{{#each parameters}}<dt>{{label}}</dt><dd>{{value}}{{#if hint}}<div class="form-hint">{{hint}}</div>{{/if}}</dd>{{/each}}</dl>{{else}}<p class="mb-0">The policy sets no parameter: the rule works with its defaults.</p>{{/if}}</div></section>
-{{#if yaml}}<section class="card"><div class="card-header"><h2 class="card-title">In the manifest</h2></div><div class="card-body"><pre class="json" tabindex="0"><code>{{yaml}}</code></pre></div></section>
+{{#if yaml}}<section class="card"><div class="card-header"><h2 class="card-title">In the manifest</h2></div><div class="card-body"><pre class="json unwrapped" tabindex="0"><code>{{yaml}}</code></pre></div></section>
 {{/if}}</div><div class="col-lg-4">
 <section class="card"><div class="card-header"><h2 class="card-title">Its incidents</h2></div>
 <ul class="list-group list-group-flush">{{#each found}}<li class="list-group-item d-flex justify-content-between"><span>{{label}}</span>{{count}}</li>{{/each}}</ul></section>
@@ -189,13 +190,23 @@ function sourceOf(policy: Policy, yaml: ManifestSource | null, nameOf: Named): (
       ? []
       : [
           ['Line', lineOf(yaml, manifest_sha)] as const,
-          ['Assignment', link(paths.assignment(yaml.assignment.id), yaml.assignment.id)] as const,
+          ['Assignment', assignmentLink(yaml.assignment)] as const,
           ['Commit', commitOf({ ...yaml.assignment, commit_sha: yaml.commit_sha })] as const,
         ]),
     ['Blob SHA', hash(manifest_sha)],
     ['Assigned', time(policy.manifest_assigned_at)],
-    ['By', nameOf(policy.manifest_assigned_by)],
+    ['By', assignerOf(policy, nameOf)],
   ]
+}
+
+function assignmentLink({ id: assignment_id, manifest_name, agent_name, agent_key }: Assignment): Html {
+  const agent = agentName({ name: agent_name, agent_key })
+  return link(paths.assignment(assignment_id), `${manifest_name} on ${agent}`)
+}
+
+/** The operator is who has the operator token, which commands and the API use and the dashboard does not. */
+function assignerOf({ manifest_assigned_by: by }: Policy, nameOf: Named): Html {
+  return by === 'local' ? text('the operator (command line or API)') : nameOf(by)
 }
 
 /** The line in the text of the manifest. */
