@@ -51,7 +51,7 @@ describe('the list of agents', () => {
     }
     const without = await shown('/agents?engine=false')
     const row = new RegExp(
-      `${silent.agent_key} no engine known to check its steps none has reported since its registration, \\S+ \\S+ UTC development unclassified .*? UTC`,
+      `${silent.agent_key} no known engine checks it none has reported since its registration, \\S+ \\S+ UTC development unclassified .*? UTC`,
     )
     expect(without).toMatch(row)
     expect(without).not.toContain(heard.agent_key)
@@ -67,7 +67,7 @@ describe('the list of agents', () => {
     const all = await shown('/agents')
     expect(all).toContain(`${governed.name} ${governed.agent_key} governed 9.8.7 seen`)
     expect(all).toContain(
-      `${silent.name} ${silent.agent_key} no engine known to check its steps none has reported since its registration`,
+      `${silent.name} ${silent.agent_key} no known engine checks it none has reported since its registration`,
     )
     const ungoverned = await shown('/agents?governed=false')
     expect([ungoverned.includes(silent.agent_key), ungoverned.includes(governed.agent_key)]).toEqual([true, false])

@@ -9,7 +9,7 @@ type Shown = readonly [label: string, tone: Tone]
 const states: Readonly<Record<Governance['state'], Shown>> = {
   governed: ['governed', 'green'],
   ungoverned: ['not governed', 'red'],
-  unknown: ['no engine known to check its steps', 'red'],
+  unknown: ['no known engine checks it', 'red'],
   idle: ['no engine runs', 'secondary'],
   inactive: ['deactivated', 'secondary'],
 }
