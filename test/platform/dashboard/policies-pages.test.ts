@@ -80,7 +80,7 @@ describe('the list of policies', () => {
     const { manifest_name, manifest_path } = await ofManifest()
     const all = readable((await page.look('/policies?source=manifest')).text)
     expect(all).toContain(manifest_name)
-    expect(all).toMatch(new RegExp(`${manifest_path} @ release \\d`))
+    expect(all).toMatch(new RegExp(`${manifest_path} @ bundled library, blob`))
     expect((await page.look('/policies?mode=x')).status).toBe(422)
     const csv = await page.look('/policies.csv?source=hand')
     expect([csv.headers.get('content-type'), csv.text]).toEqual([

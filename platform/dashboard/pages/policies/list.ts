@@ -6,7 +6,6 @@ import type { Column, Listing } from '../../lists/listing.js'
 import { api, paths } from '../../paths.js'
 import { badge, type Html, hash, joined, link, nothing, piece, severity, text } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
-import { releaseOf } from '../manifests/words.js'
 import { notFound } from './manifest-source.js'
 import { isOfStop, scopeLabels } from './words.js'
 
@@ -76,9 +75,7 @@ async function heading({ api: { read }, query: { agent_id } }: Visit): Promise<s
   return found === null ? 'Policies' : `Policies of ${nameOf(found)}`
 }
 
-async function columns(visit: Visit): Promise<readonly Column<Policy>[]> {
-  const { agent_id } = visit.query
-  const releases = await releasesOf(visit)
+async function columns({ query: { agent_id } }: Visit): Promise<readonly Column<Policy>[]> {
   const applies = { head: 'Applies to', cell: targetOf }
   return [
     { head: 'Policy', cell: ({ id, name }) => link(paths.policy(id), name) },
@@ -87,21 +84,8 @@ async function columns(visit: Visit): Promise<readonly Column<Policy>[]> {
     { head: 'Mode', cell: modeBadges },
     { head: 'Evaluates', cell: ({ scope }) => text(scopeLabels[scope]) },
     ...(agent_id === undefined ? [applies] : []),
-    { head: 'Source', cell: (policy) => sourceOf(policy, releases) },
+    { head: 'Source', cell: sourceOf },
   ]
-}
-
-/** Names the release of a version of a bundled manifest that an agent has; null for another one. */
-type Releases = (version: Version) => string | null
-type Version = Pick<Policy, 'manifest_id' | 'manifest_sha'>
-
-async function releasesOf({ api: { read }, query: { agent_id } }: Visit): Promise<Releases> {
-  const filter = { limit: '200', ...(agent_id !== undefined && { agent_id }) }
-  const { assignments } = await read('assignment-list', '/api/v1/assignments', filter)
-  const keyOf = ({ manifest_id, manifest_sha }: Version) => `${manifest_id} ${manifest_sha}`
-  const known = assignments.filter(({ manifest_repo }) => manifest_repo === null)
-  const names = new Map(known.map((assignment) => [keyOf(assignment), releaseOf(assignment)]))
-  return (version) => names.get(keyOf(version)) ?? null
 }
 
 /** The mode, and why the policy is not in force. */
@@ -117,18 +101,14 @@ export function targetOf({ agent_id, agent_name, risk_classification: level }: P
   return text(level === null ? 'all agents' : `agents of risk level ${level}`)
 }
 
-function sourceOf(policy: Policy, releases: Releases): Html {
-  const { manifest_id, manifest_name, manifest_path, manifest_sha, commit_sha = null } = policy
+function sourceOf(policy: Policy): Html {
+  const { manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha, commit_sha = null } = policy
   if (manifest_id === null) return text(isOfStop(policy) ? 'a stop' : 'written here')
-  const release = releases(policy)
   return joined([
     link(paths.policies({ manifest_id }), manifest_name ?? manifest_id),
     text(manifest_path === null ? '@' : `${manifest_path} @`),
-    ...(release !== null
-      ? [text(release)]
-      : commit_sha === null
-        ? [text('blob'), hash(manifest_sha, 7)]
-        : [text('commit'), hash(commit_sha, 7)]),
+    ...(manifest_repo === null ? [text('bundled library,')] : []),
+    ...(commit_sha === null ? [text('blob'), hash(manifest_sha, 7)] : [text('commit'), hash(commit_sha, 7)]),
   ])
 }
 
