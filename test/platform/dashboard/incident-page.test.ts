@@ -193,7 +193,7 @@ describe('the buttons of the page', () => {
     }
     expect(await acts()).toEqual(['review', 'resolve', 'ignore', 'note'])
     const reviewed = await act('review')
-    expect([reviewed.status, reviewed.headers.get('location')]).toEqual([303, `/incidents/${id}`])
+    expect([reviewed.status, reviewed.headers.get('location')]).toEqual([303, `/incidents/${id}#history`])
     expect(await acts()).toEqual(['resolve', 'ignore', 'note'])
     const again = await act('review')
     expect([again.status, again.text]).toEqual([409, expect.stringContaining('Cannot review an incident')])

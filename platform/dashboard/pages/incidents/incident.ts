@@ -76,11 +76,12 @@ const view = piece(`{{neighbours}}
 <section class="card"><div class="card-body">
 <p class="mb-2">{{severity}} {{state}}{{#if observed}} {{observed}}{{/if}}</p>
 <h2 class="h3">Reason</h2><p class="lines fs-3">{{reason}}</p>
-{{#if remedy}}<h2 class="h3">What would make it right</h2><p class="lines">{{remedy}}</p>{{/if}}
 {{#if ran}}<p><strong>{{not_stopped}}</strong> {{ran}}</p>{{/if}}
+{{#if remedy}}<h2 class="h3">What would make the step right</h2><p class="lines">{{remedy}}</p>{{/if}}
 {{#if unlogged}}<p>{{unlogged}}</p>{{/if}}
-{{#if task_href}}<p class="mb-0 btn-list"><a class="btn btn-primary" href="{{task_href}}">Show the steps of the task</a>{{#if verify_href}}<a class="btn" href="{{verify_href}}">Verify its record</a>{{/if}}</p>{{/if}}
+{{#if task_href}}<p class="mb-0 btn-list"><a class="btn btn-primary" href="{{task_href}}">Show the steps of the task</a>{{#if verify_href}}<a class="btn" href="{{verify_href}}" hx-get="{{verify_href}}" hx-select="#verification" hx-target="#verified">Verify its record</a>{{/if}}</p>{{/if}}
 </div></section>
+<div id="verified"></div>
 {{others}}{{evidence}}{{#if moves}}<section class="card no-print"><form class="card-body" method="post"><input type="hidden" name="csrf" value="{{csrf}}">
 <label class="form-label" for="note">{{note_label}}</label>
 <textarea class="form-control mb-2" id="note" name="note" rows="2" maxlength="1000">{{note}}</textarea>
@@ -94,7 +95,7 @@ const view = piece(`{{neighbours}}
 <div class="card-footer bar"><span>{{count}}</span>{{#if first}}<a class="btn btn-sm" href="{{first}}">First</a>{{/if}}{{#if next}}<a class="btn btn-sm" href="{{next}}">Next</a>{{/if}}</div></section>
 </div><div class="col-lg-4">
 <section class="card"><div class="card-body">{{facts}}</div></section>
-<section class="card"><div class="card-header"><h2 class="card-title">History</h2></div>
+<section class="card" id="history"><div class="card-header"><h2 class="card-title">History</h2></div>
 <ul class="list-group list-group-flush">{{#each history}}<li class="list-group-item">{{change}} {{by}}<div class="text-secondary small">{{at}}</div>
 {{#if note}}<p class="lines mb-0"><bdi>{{note}}</bdi></p>{{/if}}</li>{{/each}}</ul></section>
 </div></div>
@@ -218,12 +219,17 @@ const move =
     if (name === 'ignore' && note.trim() === '')
       throw new PlatformError('INVALID', 'the note is missing: write why the incident is ignored')
     await change('incident', 'post', api`/api/v1/incidents/${params.id ?? ''}/${name}`, { note })
-    return here
+    return afterwards(here)
   }
+
+/** The page at its history, where the move and its note are. */
+function afterwards(here: string): string {
+  return `${here}#history`
+}
 
 const addNote: Act = async ({ api: { change }, here, params }, form) => {
   await change('incident', 'post', api`/api/v1/incidents/${params.id ?? ''}/notes`, { note: field(form, 'note') })
-  return here
+  return afterwards(here)
 }
 
 export const incidentPage: DashboardPage = {
