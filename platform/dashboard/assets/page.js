@@ -60,6 +60,8 @@ document.addEventListener('DOMContentLoaded', () => {
   for (const zone of document.querySelectorAll('[data-zone]'))
     zone.textContent = `Times in ${Intl.DateTimeFormat().resolvedOptions().timeZone}`
   offerColours()
+  // On a phone the navigation is a row that scrolls.
+  document.querySelector('.side nav [aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
   document.addEventListener('keydown', pressed)
   document.addEventListener('click', (event) => {
     const button = event.target.closest('.copy')

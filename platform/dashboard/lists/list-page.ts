@@ -184,6 +184,7 @@ const emptyView = piece('<div class="empty-state"><p>{{text}}</p>{{link}}</div>'
 
 function countText({ rows, total }: Rows<unknown>, skipped: number): Html {
   if (total === null) return text(countedOrNone(rows.length, 'row on this page', 'rows on this page'))
+  if (skipped > 0 && rows.length === 0) return text(`none here, ${countedOrNone(total, 'row')} in all`)
   if (skipped > 0) return text(`${number(skipped + 1)} to ${number(skipped + rows.length)} of ${number(total)}`)
   return text(rows.length < total ? `${number(rows.length)} of ${number(total)}` : countedOrNone(total, 'row'))
 }
