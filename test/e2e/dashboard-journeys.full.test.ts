@@ -133,11 +133,12 @@ function journeys(chromium: Browser, database: () => string | null, javaScriptEn
 
     it('find the agent without an engine, and stop it after a warning', async () => {
       await go('/agents')
-      await follow('Not governed or not known')
+      await follow('Without an engine')
+      expect(await text()).toContain('none has reported since its registration')
       await follow('Shop coder')
-      expect(await text()).toContain('no engine has ever reported')
+      expect(await text()).toContain('Start a local engine next to the agent')
       await page.locator('a[href^="/stops/new"]').first().click()
-      expect(await text()).toContain('no engine')
+      expect(await text()).toMatch(/No engine reports/)
       await page.fill('[name=reason]', 'drill')
       await press('Stop now')
       const { body } = await site.git.platform.call<StopList>('GET', '/api/v1/stops')

@@ -79,7 +79,7 @@ describe('the list of agents', () => {
     expect(policies).toContain(`agent: ${silent.name} × manifest id: man_unknown ×`)
     const own = await shown(`/policies?agent_id=${silent.agent_id}`)
     expect(own).toContain(`Policies of ${silent.name} · svc`)
-    expect(own).toMatch(/Baseline \S+baseline\.yaml @ release \d/)
+    expect(own).toMatch(/Baseline \S+baseline\.yaml @ bundled library, blob/)
     expect([own.includes('Applies to'), (await shown('/policies')).includes('Applies to')]).toEqual([false, true])
     expect(await shown('/policies?agent_id=ag_0')).toContain('Policies · svc')
     const csv = await team.look('/agents.csv?governed=true')
