@@ -19,22 +19,36 @@ export async function membersIn({ api: { read }, person }: Visit, chosen: string
 
 type Choice = readonly [actor: string, name: string]
 
-/** Reads the members of the workspace once, and its keys where the person may read them. */
-export async function peopleOf({ api: { read, may }, person }: Visit): Promise<Named> {
-  const org_id = person.org_id ?? ''
+/** Names of members and of the operator: of those who decide. Keys, of which a workspace can have a thousand, are not read. */
+export async function decidersOf(visit: Visit): Promise<Named> {
+  return namesOf(await membersOf(visit))
+}
+
+/** The same with the keys of the workspace, where the person may read them. */
+export async function peopleOf(visit: Visit): Promise<Named> {
+  const { read, may } = visit.api
   const keys = '/auth/api-keys'
-  const [{ members }, { api_keys }] = await Promise.all([
-    read('member-list', api`/auth/workspaces/${org_id}/members`),
+  const [members, { api_keys }] = await Promise.all([
+    membersOf(visit),
     may('get', keys) ? read('api-key-list', keys) : { api_keys: [] },
   ])
-  const names = new Map<string, Html>([
-    ...['local', 'operator:local'].map((actor) => [actor, text('the operator')] as const),
-    ...members.flatMap(({ person_id, email }) =>
-      [`person:${person_id}`, person_id].map((actor) => [actor, mailAddress(email)] as const),
-    ),
-    ...api_keys.flatMap(({ id, name }) =>
-      [`api_key:${id}`, id].map((actor) => [actor, text(`API key “${name}”`)] as const),
-    ),
-  ])
+  const known = api_keys.flatMap(({ id, name }) =>
+    [`api_key:${id}`, id].map((actor) => [actor, text(`API key “${name}”`)] as const),
+  )
+  return namesOf([...members, ...known])
+}
+
+type Known = readonly [actor: string, name: Html]
+
+async function membersOf({ api: { read }, person }: Visit): Promise<Known[]> {
+  const { members } = await read('member-list', api`/auth/workspaces/${person.org_id ?? ''}/members`)
+  return members.flatMap(({ person_id, email }) =>
+    [`person:${person_id}`, person_id].map((actor) => [actor, mailAddress(email)] as const),
+  )
+}
+
+function namesOf(known: readonly Known[]): Named {
+  const operator = ['local', 'operator:local'].map((actor) => [actor, text('the operator')] as const)
+  const names = new Map<string, Html>([...operator, ...known])
   return (actor) => names.get(actor ?? '') ?? text(actor)
 }

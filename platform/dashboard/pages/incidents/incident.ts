@@ -7,7 +7,7 @@ import { nameOf } from '../../agents.js'
 import { neighboursOf } from '../../lists/neighbours.js'
 import type { DashboardPage } from '../../page.js'
 import { address, api, filterIn, paths } from '../../paths.js'
-import { type Named, peopleOf } from '../../people.js'
+import { decidersOf, type Named } from '../../people.js'
 import {
   badge,
   effectTexts,
@@ -47,7 +47,7 @@ async function show(visit: Visit): Promise<Shown> {
       ...(cursor !== undefined && { cursor }),
     }),
     read('agent', api`/api/v1/agents/${incident.agent_id}`),
-    peopleOf(visit),
+    decidersOf(visit),
     othersOf(visit, incident),
     neighboursOf(visit, incidents, row, (id) => paths.incident(id, filter)),
   ])

@@ -4,7 +4,7 @@ import { agentLink } from '../../agents.js'
 import { listPage } from '../../lists/list-page.js'
 import type { Column, Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
-import { type Named, peopleOf } from '../../people.js'
+import { decidersOf, type Named } from '../../people.js'
 import {
   badge,
   effectTexts,
@@ -88,7 +88,7 @@ export const incidents: Listing<Incident> = {
     },
   ],
   presets: presets.map(([label, query, about]) => [label, { ...query, order: 'severity' }, about] as const),
-  columns: async (visit) => columnsWith(await peopleOf(visit)),
+  columns: async (visit) => columnsWith(await decidersOf(visit)),
   above: async ({ query }) => tabs('incidents', query),
   empty: 'No policy was violated yet. Incidents appear here when a recorded step violates a policy.',
   bulk: {

@@ -4,7 +4,7 @@ import type { Erasure, Hold } from '@svc/schemas'
 import { listPage } from '../../lists/list-page.js'
 import type { Listing } from '../../lists/listing.js'
 import { paths } from '../../paths.js'
-import { peopleOf } from '../../people.js'
+import { decidersOf } from '../../people.js'
 import { badge, id, joined, number, piece, text, time } from '../../views/html.js'
 import { tabs } from './settings.js'
 
@@ -24,7 +24,7 @@ const holds: Listing<Hold> = {
     ['Released', { on: 'false' }],
   ],
   columns: async (visit) => {
-    const nameOf = await peopleOf(visit)
+    const nameOf = await decidersOf(visit)
     return [
       { head: 'Holds', cell: ({ task_id }) => heldBy(task_id) },
       {
@@ -56,7 +56,7 @@ const erasures: Listing<Erasure> = {
   above: async (visit) => joined([tabs(visit, 'retention'), back({ href: paths.retention() })]),
   filters: [{ kind: 'text', name: 'task_id', label: 'Task' }],
   columns: async (visit) => {
-    const nameOf = await peopleOf(visit)
+    const nameOf = await decidersOf(visit)
     return [
       { head: 'Time', cell: ({ erased_at }) => time(erased_at) },
       { head: 'Erased', cell: ({ task_id }) => erasedText(task_id) },

@@ -2,7 +2,7 @@
 import type { Member, Offer } from '@svc/schemas'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
-import { peopleOf } from '../../people.js'
+import { decidersOf } from '../../people.js'
 import { badge, type Html, joined, link, nothing, piece, type Tone, text, time } from '../../views/html.js'
 import { card, table } from '../../views/pieces.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
@@ -20,7 +20,7 @@ async function show(visit: Visit): Promise<Shown> {
   const list = card('Members', membersTable(visit, members, mayManage))
   if (isPersonal) return settings(visit, 'members', personal({ href: paths.settings() }), list)
   if (!mayManage) return settings(visit, 'members', list, rights({}))
-  const [{ offers }, nameOf] = await Promise.all([read('offer-list', `${at}/offers`), peopleOf(visit)])
+  const [{ offers }, nameOf] = await Promise.all([read('offer-list', `${at}/offers`), decidersOf(visit)])
   return settings(
     visit,
     'members',

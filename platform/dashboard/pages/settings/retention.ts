@@ -2,7 +2,7 @@
 import type { Hold, Prune, Retention } from '@svc/schemas'
 import type { DashboardPage } from '../../page.js'
 import { address, api, paths } from '../../paths.js'
-import { type Named, peopleOf } from '../../people.js'
+import { decidersOf, type Named } from '../../people.js'
 import { counted, countedOrNone, type Html, hash, link, nothing, number, piece, text, time } from '../../views/html.js'
 import { card, type Question, question, table } from '../../views/pieces.js'
 import { type Act, field, type Shown, type Visit } from '../../visit.js'
@@ -17,7 +17,7 @@ async function show(visit: Visit): Promise<Shown> {
   const [retention, active, nameOf] = await Promise.all([
     read('retention', '/api/v1/retention'),
     read('hold-list', '/api/v1/holds', { on: 'true', limit: String(maxHolds) }),
-    peopleOf(visit),
+    decidersOf(visit),
   ])
   const mayChange = may('post', '/api/v1/retention')
   const asked = mayChange ? await askedIn(visit, retention) : null
