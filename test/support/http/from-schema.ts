@@ -63,7 +63,7 @@ type Maker = (schema: Schema, inner: (one: unknown) => fc.Arbitrary<unknown>) =>
 const anything: Maker = () => fc.jsonValue({ maxDepth: 2 })
 
 const makers: Readonly<Record<string, Maker>> = {
-  string: ({ format, pattern, minLength = 0, maxLength = 40 }) => {
+  string: ({ format, pattern, minLength = 0, maxLength = typeof pattern === 'string' ? 1000 : 40 }) => {
     if (format === 'date-time')
       return fc
         .date({ min: new Date('2000-01-01T00:00:00Z'), max: new Date('2040-01-01T00:00:00Z'), noInvalidDate: true })
