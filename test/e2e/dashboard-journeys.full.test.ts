@@ -1,12 +1,13 @@
 // What people do in the dashboard, in a real browser, with and without JavaScript, on both databases: the first step, a violation and its
-// record, incidents at once, a stop, a policy, a report.
+// record, incidents at once, a stop, a policy, a manifest, settings, a report.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import type { AgentList, IncidentList, PolicyList, ReportList, StopList } from '@svc/schemas'
+import type { AgentList, IncidentList, PolicyList, ReportList, Retention, StopList } from '@svc/schemas'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPageSite, owner_email, type PageSite } from '../support/dashboard/site.js'
+import { refunds } from '../support/git/manifests-in-git.js'
 import { startBrowser } from '../support/people/browser.js'
 import { sharedPostgres } from '../support/server/postgres.js'
 
@@ -157,6 +158,30 @@ function journeys(chromium: Browser, database: () => string | null, javaScriptEn
       expect(await text()).toMatch(/\b3\b[^.]*tasks?/)
       await press('Save the policy')
       expect(await page.textContent('h1')).toContain('Steps name a ticket')
+    })
+
+    it('pin the version of a manifest that a repository gives, after a page that says what follows', async () => {
+      const { git } = site
+      const repo = await git.connect({ 'refunds.yaml': refunds([{ name: 'Refunds are small' }]) })
+      const { agent_id } = await git.register({ agent_key: 'payer', owner_id: 'o', purpose: 'p' })
+      expect((await git.assign(agent_id, repo.id)).status).toBe(201)
+      await go('/manifests')
+      await follow('Refunds')
+      expect(await text()).toContain('in step with the branch')
+      await follow('Pin')
+      expect(await text()).toContain('Pushes to the branch change nothing')
+      await press('Pin this version')
+      expect(await text()).toContain('pinned')
+    })
+
+    it('compare settings as a file, and apply what the page shows', async () => {
+      await go('/settings/file')
+      await page.fill('textarea', 'version: 1\nretention:\n  retention_days: 400\n')
+      await press('Compare with the workspace')
+      expect(await text()).toContain('400')
+      await press('Apply 1 change')
+      const { body } = await site.git.platform.call<Retention>('GET', '/api/v1/retention')
+      expect(body.retention_days).toBe(400)
     })
 
     it('make a report, and find the way to verify it', async () => {
