@@ -26,8 +26,9 @@ export interface Agents {
 }
 
 /** Reads the agents of the workspace once, without their state now. */
-export async function agentsOf({ api: { read } }: Pick<Visit, 'api'>): Promise<Agents> {
-  const { agents, total } = await read('agent-list', '/api/v1/agents', { state_now: 'false', limit: String(maxAgents) })
+export async function agentsOf({ api: { read }, once }: Visit): Promise<Agents> {
+  const filter = { state_now: 'false', limit: String(maxAgents) }
+  const { agents, total } = await once('agents', () => read('agent-list', '/api/v1/agents', filter))
   const names = new Map(agents.map((agent) => [agent.agent_id, nameOf(agent)]))
   return {
     listed: agents,

@@ -37,19 +37,20 @@ export function dashboard(parts: PageParts, pages: readonly DashboardPage[]): Ro
   for (const page of pages) {
     for (const format of page.listing === undefined ? [] : (['csv', 'json'] as const))
       router.get(`${page.path}.${format}`, async (request: Request, response: Response) => {
-        const visitor = await visitorOf(parts, request, null)
-        if (visitor === null) return response.redirect(303, signInAddress(request.path.slice(0, -format.length - 1)))
-        const visit = visitOf(parts, request, response, visitor, {})
+        const visit = await fileVisit(parts, request, response, request.path.slice(0, -format.length - 1))
         const { listing } = page as Required<DashboardPage>
-        await sendDownload(visit, typeof listing === 'function' ? listing(visit) : listing, format, response)
+        if (visit !== null)
+          await sendDownload(visit, typeof listing === 'function' ? listing(visit) : listing, format, response)
       })
     const { chart } = page
     if (chart !== undefined)
       router.get(paths.chart(page.path), async (request: Request, response: Response) => {
-        const visitor = await visitorOf(parts, request, null)
-        if (visitor === null) return response.redirect(303, signInAddress(page.path))
-        const svg = await chart(visitOf(parts, request, response, visitor, {}))
-        response.setHeader('cache-control', 'no-store').type('svg').send(svg)
+        const visit = await fileVisit(parts, request, response, page.path)
+        if (visit !== null)
+          response
+            .setHeader('cache-control', 'no-store')
+            .type('svg')
+            .send(await chart(visit))
       })
     router.get(page.path, async (request: Request, response: Response) => {
       rejectUnprintable(request)
@@ -70,6 +71,14 @@ export function dashboard(parts: PageParts, pages: readonly DashboardPage[]): Ro
     })
   }
   return router
+}
+
+/** The view of a file that belongs to the page at `path`; null after leading an anonymous visitor to the sign-in. */
+async function fileVisit(parts: PageParts, request: Request, response: Response, path: string): Promise<Visit | null> {
+  const visitor = await visitorOf(parts, request, null)
+  if (visitor !== null) return visitOf(parts, request, response, visitor, {})
+  response.redirect(303, signInAddress(path))
+  return null
 }
 
 const unknownAct: Act = async () => {
@@ -170,6 +179,7 @@ function visitOf(parts: PageParts, request: Request, response: Response, visitor
   }
   return {
     api: parts.api(caller),
+    once: onceEach(),
     person,
     email,
     path: request.path,
@@ -181,6 +191,15 @@ function visitOf(parts: PageParts, request: Request, response: Response, visitor
     csrf: parts.access_tokens.csrfOf(person.session_id),
     now: parts.clock(),
     url: parts.url(),
+  }
+}
+
+function onceEach(): Visit['once'] {
+  const known = new Map<string, Promise<unknown>>()
+  return <T>(key: string, read: () => Promise<T>) => {
+    const found = (known.get(key) as Promise<T> | undefined) ?? read()
+    known.set(key, found)
+    return found
   }
 }
 

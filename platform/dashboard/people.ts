@@ -8,8 +8,8 @@ import type { Visit } from './visit.js'
 export type Named = (actor: string | null | undefined) => Html
 
 /** The members as values of a filter, the person who looks first; a chosen actor who is not a member is one more value. */
-export async function membersIn({ api: { read }, person }: Visit, chosen: string): Promise<readonly Choice[]> {
-  const { members } = await read('member-list', api`/auth/workspaces/${person.org_id ?? ''}/members`)
+export async function membersIn(visit: Visit, chosen: string): Promise<readonly Choice[]> {
+  const { members } = await readMembers(visit)
   const known: readonly Choice[] = [
     ['me', 'me'],
     ...members.map(({ person_id, email }) => [`person:${person_id}`, email] as const),
@@ -40,8 +40,12 @@ export async function peopleOf(visit: Visit): Promise<Named> {
 
 type Known = readonly [actor: string, name: Html]
 
-async function membersOf({ api: { read }, person }: Visit): Promise<Known[]> {
-  const { members } = await read('member-list', api`/auth/workspaces/${person.org_id ?? ''}/members`)
+function readMembers({ api: { read }, once, person }: Visit) {
+  return once('members', () => read('member-list', api`/auth/workspaces/${person.org_id ?? ''}/members`))
+}
+
+async function membersOf(visit: Visit): Promise<Known[]> {
+  const { members } = await readMembers(visit)
   return members.flatMap(({ person_id, email }) =>
     [`person:${person_id}`, person_id].map((actor) => [actor, mailAddress(email)] as const),
   )

@@ -7,6 +7,8 @@ import type { Api } from './api.js'
 /** One view of a page by a signed-in person. */
 export interface Visit {
   readonly api: Api
+  /** A read that several parts of the page need, done once for this view; `key` names it. */
+  readonly once: <T>(key: string, read: () => Promise<T>) => Promise<T>
   readonly person: PersonPrincipal
   readonly email: string
   /** The path of the page, without a query. */
