@@ -6,7 +6,7 @@ import { agentsOf } from '../../agents.js'
 import { listOf } from '../../lists/list-page.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
-import { type Named, peopleOf } from '../../people.js'
+import { decidersOf, type Named } from '../../people.js'
 import { confirmView } from '../../views/fields.js'
 import { badge, type Html, id, joined, link, nothing, piece, text, time } from '../../views/html.js'
 import { facts } from '../../views/pieces.js'
@@ -27,7 +27,7 @@ async function shown(visit: Visit, result: Html): Promise<Shown> {
   const action = await visit.api.read('action', actionPath(visit))
   const [agents, nameOf, deliveries] = await Promise.all([
     agentsOf(visit),
-    peopleOf(visit),
+    decidersOf(visit),
     listOf(visit, deliveriesOf(visit)),
   ])
   const isAllowed = visit.api.may('post', `${actionPath(visit)}/test`)

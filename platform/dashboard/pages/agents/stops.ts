@@ -1,7 +1,7 @@
 // The stops that stop an agent now.
 import type { Agent } from '@svc/schemas'
 import { paths } from '../../paths.js'
-import { peopleOf } from '../../people.js'
+import { decidersOf } from '../../people.js'
 import { type Html, link, nothing, piece, time } from '../../views/html.js'
 import type { Visit } from '../../visit.js'
 import { agentGap } from '../stops/engines.js'
@@ -13,7 +13,7 @@ export async function stopsOf(visit: Visit, agent: Agent): Promise<Html> {
   if (stopped !== true) return nothing
   const { stops } = await visit.api.read('stop-list', '/api/v1/stops', { agent_id, limit: '20' })
   if (stops.length === 0) return nothing
-  const nameOf = await peopleOf(visit)
+  const nameOf = await decidersOf(visit)
   const may = visit.api.may('post', '/api/v1/stops/{id}/resume')
   const gap = agentGap(visit, agent)
   return section({

@@ -5,7 +5,7 @@ import { PlatformError } from '../../../errors.js'
 import { type Agents, nameOf as agentName, agentsOf } from '../../agents.js'
 import type { DashboardPage } from '../../page.js'
 import { api, paths } from '../../paths.js'
-import { type Named, peopleOf } from '../../people.js'
+import { decidersOf, type Named } from '../../people.js'
 import { counted, countedOrNone, id, link, nothing, number, piece, text, time } from '../../views/html.js'
 import { facts } from '../../views/pieces.js'
 import { type Act, type Fields, field, type Shown, type Visit } from '../../visit.js'
@@ -15,7 +15,7 @@ import { stopState, target, targetWords } from './words.js'
 async function show(visit: Visit): Promise<Shown> {
   const { api: platform, params, query } = visit
   const path = api`/api/v1/stops/${params.id ?? ''}`
-  const [stop, nameOf, agents] = await Promise.all([platform.read('stop', path), peopleOf(visit), agentsOf(visit)])
+  const [stop, nameOf, agents] = await Promise.all([platform.read('stop', path), decidersOf(visit), agentsOf(visit)])
   const only = await targetOf(visit, stop)
   const may = stop.state !== 'resumed' && platform.may('post', `${path}/resume`)
   if (query.do === 'resume' && may) return resuming(visit, stop, only ?? (await agentOf(visit)))
